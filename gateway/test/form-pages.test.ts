@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import { PATIENCE } from '@commonplace/kit/testing/patience';
-import { FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
+import { FormPage, FormPageState } from '@commonplace/proto/resources/v1/form_page_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { FORM } from './pages/fixture.js';
 import { openPagesStage, type PagesStage, TOKEN } from './pages/stage.js';
@@ -100,6 +100,25 @@ describe('the page of a form', () => {
       credential: 'a-credential',
       submissionId: '0190b1f0-0000-7000-8000-000000000001',
     });
+  });
+
+  test('keeps fields empty that have a default', async () => {
+    const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+    const options = ['Rope', 'Tent'].map((label) => ({ id: label, label, value: label }));
+    const fields = [
+      { id: 'mail', type: 'email', label: 'E-mail' },
+      { id: 'news', type: 'checkbox', label: 'News', default: json(true) },
+      { id: 'gear', type: 'multi_choice', label: 'Gear', options, default: json(['Rope']) },
+      { id: 'town', type: 'short_text', label: 'Town', default: json('Bern') },
+    ];
+    stage.state.form = FormPage.fromPartial({ ...FORM, fields });
+    expect((await (await stage.get(PATH)).text()).match(/ checked/g)).toHaveLength(2);
+    const emptied = { credential: 'c', 'f.mail': '', 'f.town': '' };
+    stage.state.faults = [{ param: 'values.mail', code: 'missing_field', message: 'E-mail is required.' }];
+    const html = await (await stage.post(PATH, emptied)).text();
+    expect(html).not.toMatch(/ checked|Bern/);
+    await stage.post(PATH, { ...emptied, 'f.mail': 'ada@example.com' });
+    expect(valuesSent()).toEqual({ mail: 'ada@example.com', news: null, gear: null, town: null });
   });
 
   test('accepts files', async () => {

@@ -61,12 +61,16 @@ function add<T>(lists: Map<string, T[]>, id: string, value: T): void {
   else list.push(value);
 }
 
-/** Converts a submission to the answers that the form accepts. Empty fields are left out. */
+/**
+ * Converts a submission to the answers that the form accepts. Empty fields are left out, except those with a default:
+ * the form would store it, although the person has emptied the field.
+ */
 export async function valuesOf(fields: readonly FormPageField[], posted: Posted): Promise<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   for (const field of fields) {
     const value = await answerTo(field, posted);
     if (value !== undefined) values[field.id] = value;
+    else if (field.default.length > 0 && field.type !== 'hidden') values[field.id] = null;
   }
   // Values for fields that the form no longer has are passed on, so that the form refuses them.
   for (const [id, [text]] of posted.texts) {

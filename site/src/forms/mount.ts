@@ -67,7 +67,9 @@ async function submitForm(ctx: Context, parts: FormPartsOfServer): Promise<void>
     if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? 1));
     // The form is shown again with all entered values, even if its credential has expired because the page was open for
     // long.
-    const answers = { values: texts, ...faultsOf(error, form) };
+    // A field without a value was emptied, so its default is not shown again.
+    const values = new Map(form.fields.map(({ id }) => [id, texts.get(id) ?? []]));
+    const answers = { values, ...faultsOf(error, form) };
     sendForm(ctx, status === 401 ? 400 : status, form, submissionId, answers);
   }
 }
