@@ -79,6 +79,7 @@ describe('the page of a form', () => {
       'f.phone': '',
       'f.call': '2026-05-01T09:30',
       'f.gear': 'rope',
+      'f.why': 'One.\r\nTwo.',
       'f.fit': '4',
       'f.consent': 'on',
       'f.sign': 'Ada',
@@ -88,6 +89,7 @@ describe('the page of a form', () => {
     expect(await answer.text()).toContain('Welcome aboard.');
     expect(valuesSent()).toEqual({
       name: 'Ada',
+      why: 'One.\nTwo.',
       call: '2026-05-01T07:30:00.000Z',
       gear: ['rope'],
       fit: '4',

@@ -25,7 +25,8 @@ export async function readPosted(body: Buffer, contentType: string): Promise<Pos
   for (const [name, value] of data) {
     if (!name.startsWith(PREFIX)) continue;
     const id = name.slice(PREFIX.length);
-    if (typeof value === 'string') add(texts, id, value);
+    // Browsers send line breaks as CRLF, but count them as one character each.
+    if (typeof value === 'string') add(texts, id, value.replaceAll('\r\n', '\n'));
     // If no file was chosen, browsers send a file without a name and content.
     else if (value.name !== '' || value.size > 0) add(files, id, value);
   }
