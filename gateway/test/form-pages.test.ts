@@ -74,7 +74,7 @@ describe('the page of a form', () => {
     const answer = await stage.post(PATH, {
       credential: 'a-credential',
       submission_id: '0190b1f0-0000-7000-8000-000000000001',
-      utc_offset: '120',
+      'utc_offset.call': '120',
       'f.name': 'Ada',
       'f.phone': '',
       'f.call': '2026-05-01T09:30',

@@ -205,6 +205,52 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     120_000,
   );
 
+  test('answer what depends on other answers, and give times of both halves of the year', async () => {
+    const fields = [
+      { id: 'winter', type: 'datetime', label: 'Winter' },
+      { id: 'summer', type: 'datetime', label: 'Summer' },
+      { id: 'news', type: 'checkbox', label: 'News', default: true },
+      {
+        id: 'why',
+        type: 'short_text',
+        label: 'Why not?',
+        required: true,
+        visible_if: { field_id: 'news', op: 'eq', value: false },
+      },
+      { id: 'source', type: 'hidden', label: 'Source', default: 'site' },
+      {
+        id: 'page',
+        type: 'short_text',
+        label: 'Which page?',
+        required: true,
+        visible_if: { field_id: 'source', op: 'eq', value: 'site' },
+      },
+    ];
+    const { form } = await newForm(by, workspace.id, { title: 'Call me', fields });
+    const page = await visit({ timezoneId: 'Europe/Berlin' });
+    await page.goto(form.public_url ?? '');
+    await page.getByLabel('Winter').fill('2026-01-15T09:30');
+    await page.getByLabel('Summer').fill('2026-07-15T09:30');
+    expect(await page.getByLabel('Why not?').isVisible()).toBe(false);
+    await page.getByLabel('News').uncheck();
+    await page.getByLabel('Which page?').fill('Prices');
+    await page.getByRole('button', { name: 'Send' }).click();
+    expect(await page.getByRole('alert').getByRole('listitem').allTextContents()).toEqual(['Why not? is required.']);
+    expect(await page.getByLabel('News').isChecked()).toBe(false);
+    await page.getByLabel('Why not?').fill('Enough mail');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Thank you.').waitFor();
+    const { rows, columns } = await tableOf(by, form.resource_id);
+    const cells = Object.fromEntries(columns.map(({ id, name }) => [name, rows[0]?.cells[id] ?? null]));
+    expect(cells).toMatchObject({
+      Winter: '2026-01-15T08:30:00.000Z',
+      Summer: '2026-07-15T07:30:00.000Z',
+      News: null,
+      'Why not?': 'Enough mail',
+      'Which page?': 'Prices',
+    });
+  }, 120_000);
+
   test('upload a file, and solve the captcha', async () => {
     const fields = [
       { id: 'photo', type: 'file', label: 'A photo', max_files: 1, required: true },

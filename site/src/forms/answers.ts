@@ -5,14 +5,16 @@ export interface Posted {
   readonly credential: string;
   readonly submissionId: string;
   readonly captchaToken: string;
-  /** Minutes by which the visitor's clock is ahead of UTC. */
-  readonly utcOffset: number;
+  /** Minutes by which the visitor's clock is ahead of UTC at the time in a field, by field id. */
+  readonly utcOffsets: ReadonlyMap<string, number>;
   /** Texts by field id, in the form in which a browser sends them. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
   readonly files: ReadonlyMap<string, readonly File[]>;
 }
 
 const PREFIX = 'f.';
+const OFFSET_PREFIX = 'utc_offset.';
+const MAX_OFFSET_MINUTES = 14 * 60;
 /** Maximum number of values and files of one submission, because reading each keeps others waiting for some microseconds. */
 const MAX_PARTS = 10_000;
 
@@ -22,7 +24,9 @@ export async function readPosted(body: Buffer, contentType: string): Promise<Pos
   const data = await new Response(new Uint8Array(body), { headers: { 'Content-Type': contentType } }).formData();
   const texts = new Map<string, string[]>();
   const files = new Map<string, File[]>();
+  const utcOffsets = new Map<string, number>();
   for (const [name, value] of data) {
+    if (name.startsWith(OFFSET_PREFIX)) utcOffsets.set(name.slice(OFFSET_PREFIX.length), offsetOf(value));
     if (!name.startsWith(PREFIX)) continue;
     const id = name.slice(PREFIX.length);
     // Browsers send line breaks as CRLF, but count them as one character each.
@@ -34,15 +38,19 @@ export async function readPosted(body: Buffer, contentType: string): Promise<Pos
     const value = data.get(name);
     return typeof value === 'string' ? value : '';
   };
-  const offset = Number(text('utc_offset'));
   return {
     credential: text('credential'),
     submissionId: text('submission_id'),
     captchaToken: text('captcha_token'),
-    utcOffset: Number.isInteger(offset) && Math.abs(offset) <= 14 * 60 ? offset : 0,
+    utcOffsets,
     texts,
     files,
   };
+}
+
+function offsetOf(value: unknown): number {
+  const minutes = Number(value);
+  return Number.isInteger(minutes) && Math.abs(minutes) <= MAX_OFFSET_MINUTES ? minutes : 0;
 }
 
 /** Returns whether a body has more parts than a submission may have, without parsing it. */
@@ -89,7 +97,7 @@ async function answerTo({ id, type, maxFiles, isFile }: FormPageField, posted: P
   if (type === 'multi_choice') return texts.length === 0 ? undefined : texts;
   const [text] = texts;
   if (type === 'signature' && isFile && text !== undefined) return signatureOf(text);
-  return type === 'datetime' && text !== undefined ? momentOf(text, posted.utcOffset) : text;
+  return type === 'datetime' && text !== undefined ? momentOf(text, posted.utcOffsets.get(id) ?? 0) : text;
 }
 
 /** Wraps a typed name in a file, because the column of a signature may require one. */

@@ -64,7 +64,13 @@ export const SCRIPT = `'use strict';
   form.addEventListener('change', show);
   show();
 
-  form.elements.utc_offset.value = String(-new Date().getTimezoneOffset());
+  // Clocks may be put forward or back between now and the time in a field.
+  const setOffsets = () => {
+    for (const offset of form.querySelectorAll('[data-clock]')) {
+      const { value } = document.getElementById(offset.dataset.clock);
+      if (value !== '') offset.value = String(-new Date(value).getTimezoneOffset());
+    }
+  };
 
   // SHA-256 (FIPS 180-4) without a call into the browser for each attempt: those take ten times as long.
   const fraction = (root) => ((root % 1) * 2 ** 32) | 0;
@@ -132,6 +138,7 @@ export const SCRIPT = `'use strict';
   form.addEventListener('submit', async (event) => {
     if (sending) return event.preventDefault();
     sending = true;
+    setOffsets();
     button.setAttribute('aria-disabled', 'true');
     const bits = Number(form.dataset.captcha);
     if (bits > 0 && form.elements.captcha_token.value === '') {

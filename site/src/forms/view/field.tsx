@@ -168,6 +168,14 @@ function Control(parts: ControlParts): VNode {
   const attributes = { ...INPUTS.short_text, ...INPUTS[type], ...shared, ...limitsOf(field) } as InputHTMLAttributes;
   if (type === 'checkbox') return <input {...attributes} value="on" checked={ON.has(value)} />;
   if (type === 'file') return <input {...attributes} />;
+  if (type === 'datetime') {
+    return (
+      <>
+        <input {...attributes} value={value} />
+        <input type="hidden" name={`utc_offset.${id}`} value="0" data-clock={`f-${id}`} />
+      </>
+    );
+  }
   return <input {...attributes} placeholder={placeholder} value={value} />;
 }
 

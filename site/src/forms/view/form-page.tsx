@@ -53,7 +53,6 @@ export function formPage({ form, action, submissionId, nonce, answers }: FormPar
         >
           <input type="hidden" name="credential" value={credential} />
           <input type="hidden" name="submission_id" value={submissionId} />
-          <input type="hidden" name="utc_offset" value="0" />
           {captchaBits > 0 && (
             <>
               <input type="hidden" name="captcha_token" value="" />
