@@ -16,25 +16,30 @@ export const SCRIPT = `'use strict';
   const fold = (value) => String(value).normalize('NFKC').toLowerCase();
   const answersOf = (id) => {
     const field = byId.get(id);
-    if (!field || field.hidden) return [];
-    const controls = [...field.querySelectorAll('input, textarea, select')];
+    if (field && field.hidden) return [];
+    // What a field of type hidden has is in the form, but in no question.
+    const controls = [...form.querySelectorAll('[name="f.' + id + '"]')];
+    if (field && field.dataset.kind === 'checkbox') return controls.map((one) => String(one.checked));
     return controls
       .filter((one) => (one.type === 'checkbox' || one.type === 'radio' ? one.checked : one.value !== ''))
-      .map((one) => (field.dataset.kind === 'checkbox' ? 'true' : one.value));
+      .map((one) => one.value);
   };
   const compare = (a, b, test) => {
     const pairs = [[Number(a), Number(b)], [Date.parse(a), Date.parse(b)]];
     const [x, y] = pairs.find((pair) => !pair.some(Number.isNaN)) || [String(a), String(b)];
     return test(x, y);
   };
-  const holds = ({ op, value }, answers, many) => {
+  const holds = ({ op, value }, answers, kind) => {
     const [first] = answers;
+    const many = kind === 'multi_choice';
+    // A box that is not ticked is false, and no answer.
+    const given = kind === 'checkbox' ? answers.filter((one) => one !== 'false') : answers;
     const same = (one) => fold(one) === fold(value);
     const found = () => answers.some((one) => (many ? same(one) : fold(one).includes(fold(value))));
     const compared = (test) => first !== undefined && compare(first, value, test);
     switch (op) {
-      case 'empty': return answers.length === 0;
-      case 'not_empty': return answers.length > 0;
+      case 'empty': return given.length === 0;
+      case 'not_empty': return given.length > 0;
       case 'eq': return answers.some(same);
       case 'neq': return !answers.some(same);
       case 'in': return answers.some((one) => value.some((other) => fold(one) === fold(other)));
@@ -53,8 +58,8 @@ export const SCRIPT = `'use strict';
       let changed = false;
       for (const [id, rule] of rules) {
         const field = byId.get(id);
-        const many = byId.get(rule.field_id)?.dataset.kind === 'multi_choice';
-        const hidden = !holds(rule, answersOf(rule.field_id), many);
+        const kind = byId.get(rule.field_id)?.dataset.kind;
+        const hidden = !holds(rule, answersOf(rule.field_id), kind);
         if (field.hidden !== hidden) [field.hidden, changed] = [hidden, true];
       }
       if (!changed) break;

@@ -50,7 +50,10 @@ function dependsOnItself(field: FormField, byId: ReadonlyMap<string, FormField>)
   return false;
 }
 
-/** Returns whether the answer to the field that a condition refers to fulfils it; undefined is no answer. */
+/**
+ * Returns whether the answer to the field that a condition refers to fulfils it; undefined is no answer. False is the
+ * answer of a box that is not ticked, which counts as empty.
+ */
 export function holds({ op, value }: Condition, answer: unknown): boolean {
   const answers = (Array.isArray(answer) ? answer : [answer]).filter((one) => one !== undefined && one !== '');
   const [first] = answers;
@@ -58,9 +61,9 @@ export function holds({ op, value }: Condition, answer: unknown): boolean {
     first !== undefined && comparable(first, value, compare);
   switch (op) {
     case 'empty':
-      return answers.length === 0;
+      return answers.every((one) => one === false);
     case 'not_empty':
-      return answers.length > 0;
+      return answers.some((one) => one !== false);
     case 'eq':
       return answers.some((one) => same(one, value));
     case 'neq':

@@ -50,7 +50,8 @@ export function readValues(
   const cells: Record<string, unknown> = {};
   const files: FieldFiles[] = [];
   const patterns: AnswerPattern[] = [];
-  const answerOf = (id: string): unknown => taken.get(id)?.answer;
+  const unticked = new Set<string>();
+  const answerOf = (id: string): unknown => (unticked.has(id) ? false : taken.get(id)?.answer);
   // A field may depend on a field that comes after it.
   for (const field of inOrder(fields)) {
     if (field.visible_if !== undefined && !holds(field.visible_if, answerOf(field.visible_if.field_id))) continue;
@@ -61,6 +62,7 @@ export function readValues(
     const one = takeValue(field, column, value, param, faults);
     if (one === undefined) continue;
     if (one.answer === undefined) {
+      if (field.type === 'checkbox') unticked.add(field.id);
       if (field.required === true) faults.add(param, 'missing_field', `${field.label} is required.`);
       continue;
     }

@@ -1,7 +1,7 @@
 import { AppError, invalidFields } from '@commonplace/kit/errors';
 import { describe, expect, test } from '@jest/globals';
 import { type BoundField, bindFields } from '../../src/forms/columns.js';
-import type { FormField } from '../../src/forms/field.js';
+import type { Condition, FormField } from '../../src/forms/field.js';
 import { FIELD_TYPES } from '../../src/forms/field-types.js';
 import { hookValues } from '../../src/forms/hook-values.js';
 import { type Answers, readValues } from '../../src/forms/values.js';
@@ -180,6 +180,42 @@ describe('conditions', () => {
     expect(cells({ a: 18, b: 'no', c: 'x' })).toEqual({ a: 18, b: 'no' });
     expect(() => cells({ a: 20 })).toThrow('B is required');
     expect(cells({})).toEqual({});
+  });
+
+  test('take a box that is shown and not ticked as false, and as no answer', () => {
+    const answersFor = (rule: Pick<Condition, 'op' | 'value'>, given: Record<string, unknown>) => {
+      const boxed: BoundField[] = [
+        { id: 'n', label: 'N', type: 'number', column: column('n', 'number') },
+        {
+          id: 'box',
+          label: 'Box',
+          type: 'checkbox',
+          column: column('box', 'checkbox'),
+          visible_if: { field_id: 'n', op: 'not_empty' },
+        },
+        {
+          id: 'why',
+          label: 'Why',
+          type: 'short_text',
+          column: column('why', 'text'),
+          visible_if: { field_id: 'box', ...rule },
+        },
+      ];
+      return answersOf(boxed, NONE, { why: 'x', ...given }).cells.why;
+    };
+    for (const box of [{}, { box: null }, { box: false }]) {
+      const given = { n: 1, ...box };
+      expect(answersFor({ op: 'eq', value: false }, given)).toBe('x');
+      expect(answersFor({ op: 'in', value: [false] }, given)).toBe('x');
+      expect(answersFor({ op: 'neq', value: true }, given)).toBe('x');
+      expect(answersFor({ op: 'empty' }, given)).toBe('x');
+      expect(answersFor({ op: 'neq', value: false }, given)).toBeUndefined();
+      expect(answersFor({ op: 'not_empty' }, given)).toBeUndefined();
+    }
+    expect(answersFor({ op: 'eq', value: false }, { n: 1, box: true })).toBeUndefined();
+    expect(answersFor({ op: 'not_empty' }, { n: 1, box: true })).toBe('x');
+    // Who has not seen the box has not left it unticked.
+    expect(answersFor({ op: 'eq', value: false }, {})).toBeUndefined();
   });
 
   test.each(['plan-pro', 'pro', 'Professional'])('name an option like answers: %s', (value) => {
