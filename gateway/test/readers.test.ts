@@ -270,6 +270,21 @@ describe('a password', () => {
     expect((await stage.get('/p/handbook/prices')).status).toBe(403);
   });
 
+  test('that is wrong leads to the requested page later, with its query, in the theme of the publication', async () => {
+    stage.state.theme = 'dark';
+    const next = '/p/handbook/prices?offset=100&q=a%26b';
+    const form = await (await stage.get(next)).text();
+    const field = `<input type="hidden" name="next" value="${next.replace('&', '&amp;')}"/>`;
+    expect(form).toContain(field);
+    const again = await (await stage.post('/p/handbook', { password: 'wrong', next })).text();
+    expect(again).toContain(field);
+    expect(again).toContain('data-theme="dark"');
+    const opened = await stage.post('/p/handbook', { password: PASSWORD, next });
+    expect(opened.headers.get('location')).toBe(next);
+    const search = await stage.post('/p/handbook', { password: PASSWORD, next: '/p/handbook?q=rope' });
+    expect(search.headers.get('location')).toBe('/p/handbook?q=rope');
+  });
+
   test('that is wrong, or was tried too many times, shows the reason', async () => {
     const wrong = await stage.post('/p/handbook', { password: 'wrong' });
     expect([wrong.status, await wrong.text()]).toEqual([403, expect.stringContaining('That is not the password.')]);
@@ -277,13 +292,19 @@ describe('a password', () => {
     expect([tooOften.status, tooOften.headers.get('retry-after')]).toEqual([429, '120']);
   });
 
-  test.each(['//evil.example/', '/\\evil.example', 'https://evil.example/', '/auth/sign-in', '/p/handbook-2', ''])(
-    'redirects nowhere else: %s',
-    async (next) => {
-      const answer = await stage.post('/p/handbook', { password: PASSWORD, next });
-      expect(answer.headers.get('location')).toBe('/p/handbook');
-    },
-  );
+  test.each([
+    '//evil.example/',
+    '/\\evil.example',
+    'https://evil.example/',
+    '/auth/sign-in',
+    '/p/handbook/../../docs',
+    '/\t/evil.example',
+    '/p/handbook-2',
+    '',
+  ])('redirects nowhere else: %s', async (next) => {
+    const answer = await stage.post('/p/handbook', { password: PASSWORD, next });
+    expect(answer.headers.get('location')).toBe('/p/handbook');
+  });
 
   test('is accepted from no other site', async () => {
     const foreign: Record<string, string>[] = [

@@ -219,10 +219,10 @@ function playReader(state: PagesStage['state']): Client<ReaderService> {
   });
   const isHere = ({ slug, host }: ReaderAddress) =>
     !state.missing && (slug === 'handbook' || kindOf(host) === HostKind.DOMAIN);
-  const gate = { path: '/p/handbook', theme: state.theme, language: 'en' };
+  const gate = () => ({ path: '/p/handbook', theme: state.theme, language: 'en' });
   const refusal = (address: ReaderAddress) => {
     if (!isHere(address)) return { missing: { gone: state.gone, refused: false } };
-    return state.locked && address.proof !== PROOF ? { passwordRequired: gate } : undefined;
+    return state.locked && address.proof !== PROOF ? { passwordRequired: gate() } : undefined;
   };
   const visibility = () => (state.locked ? PublicationVisibility.PASSWORD : PublicationVisibility.PUBLIC);
   const shaped = (page: ReaderPage): ReaderPage => ({

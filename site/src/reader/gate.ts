@@ -12,6 +12,6 @@ export function sendGate(ctx: Context, parts: ReaderParts, { address }: Place, g
   if (isBytesHost(parts, address.host)) sendElsewhere(ctx, new URL(gate.path, parts.publicUrl).href);
   else {
     // The status is not 401, because 401 requires an HTTP authentication scheme, and none exists for forms.
-    sendOnce(ctx, 403, gatePage({ ...gate, next: ctx.path }));
+    sendOnce(ctx, 403, gatePage({ ...gate, next: ctx.path + ctx.search }));
   }
 }

@@ -1,4 +1,5 @@
 import { readBytes } from '@commonplace/kit/http';
+import { type ReaderAddress, ReaderFormat } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Context } from 'koa';
 import { callOf, type Place, type ReaderParts } from './parts.js';
 import { sendOnce } from './send.js';
@@ -27,10 +28,24 @@ export async function checkPassword(ctx: Context, parts: ReaderParts, { address 
     if (wait > 0) ctx.set('Retry-After', String(wait));
     const fault =
       wait > 0 ? `That was tried too often. Try again in ${Math.ceil(wait / 60)} min.` : 'That is not the password.';
-    sendOnce(ctx, wait > 0 ? 429 : 403, gatePage({ path: ctx.path, next: ctx.path, theme: '', language: '', fault }));
+    const next = nextOf(fields.get('next'), ctx.path);
+    const gate = { theme: '', language: '', ...(await findGate(ctx, parts, address)), path: ctx.path };
+    sendOnce(ctx, wait > 0 ? 429 : 403, gatePage({ ...gate, next, fault }));
   } else {
     sendOnce(ctx, 404, missingPage(false));
   }
+}
+
+/** Returns how the password form of a publication looks. */
+async function findGate(ctx: Context, parts: ReaderParts, address: ReaderAddress) {
+  const request = {
+    address: { ...address, proof: undefined },
+    path: '',
+    format: ReaderFormat.HTML,
+    offset: 0,
+    limit: 1,
+  };
+  return (await parts.reader.readPage(request, callOf(ctx, parts))).passwordRequired;
 }
 
 /** Returns whether a page of this host sent the form. Submissions from other sites are refused. */
@@ -40,16 +55,13 @@ function isOwnForm(ctx: Context, { hostOf }: Pick<ReaderParts, 'hostOf'>): boole
   return origin === '' || (URL.canParse(origin) && hostOf(new URL(origin)) === hostOf(ctx));
 }
 
-/** Returns the requested page if it is below the protected page, otherwise the protected page. */
-function nextOf(next: string | null, base: string): string {
-  const below = base === '/' ? '/' : `${base}/`;
-  return next?.startsWith(below) && !/^\/[/\\]|[\r\n]/.test(next) ? encodeURI(decodeAll(next)) : base;
-}
+/** Any origin: the requested page is a path, which is parsed like in browsers. */
+const HERE = 'http://here.invalid';
 
-function decodeAll(path: string): string {
-  try {
-    return decodeURI(path);
-  } catch {
-    return path;
-  }
+/** Returns the requested page, with its query, if it is the protected page or below it, otherwise the protected page. */
+function nextOf(next: string | null, base: string): string {
+  if (next === null || !URL.canParse(next, HERE)) return base;
+  const { origin, pathname, search } = new URL(next, HERE);
+  const isBelow = pathname === base || pathname.startsWith(base === '/' ? base : `${base}/`);
+  return origin === HERE && isBelow && !pathname.startsWith('//') ? pathname + search : base;
 }
