@@ -61,6 +61,21 @@ describe('the pages', () => {
     expect(await answer.text()).toContain('This invitation is unknown, used up, revoked or expired.');
   });
 
+  test('lead on to where a person wanted to go, and back to an invitation', async () => {
+    const invitation = `/auth/sign-up?invite=${TOKEN}`;
+    const signIn = await htmlOf(`/auth/sign-in?next=${encodeURIComponent(invitation)}`);
+    expect(signIn).toContain(`<a href="${invitation}">Sign up</a>`);
+    const next = encodeURIComponent('/s/a?b=c');
+    expect(await htmlOf(`/auth/sign-in?next=${next}`)).toContain(`<a href="/auth/sign-up?next=${next}">Sign up</a>`);
+    const signUp = await htmlOf(`/auth/sign-up?next=${next}`);
+    expect(signUp).toContain(`<a href="/auth/sign-in?next=${next}">Sign in</a>`);
+    expect(signUp).toContain('<input type="hidden" name="next" value="/s/a?b=c"/>');
+    const failed = await stage.form('/auth/sign-up', { email: 'no', next: '/s/a?b=c' });
+    expect(await failed.text()).toContain('<input type="hidden" name="next" value="/s/a?b=c"/>');
+    const code = await stage.form('/auth/second-factor', { challenge: 'x', code: '', next: '/s/a?b=c' });
+    expect(await code.text()).toContain(`<a href="/auth/sign-in?next=${next}">Begin again</a>`);
+  });
+
   test('keep the token of an invitation, also for people with an account', async () => {
     const html = await htmlOf('/auth/sign-up?invite=a%20b');
     expect(html).toContain('<input type="hidden" name="invitation_token" value="a b"/>');

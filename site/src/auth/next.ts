@@ -1,3 +1,8 @@
+/** Returns the path of a page of `/auth` that continues with `next`. */
+export function withNext(path: string, next: string): string {
+  return next === '' ? path : `${path}?next=${encodeURIComponent(next)}`;
+}
+
 /** Path to continue with if none was given. */
 export const HOME = '/docs';
 

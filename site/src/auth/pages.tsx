@@ -5,7 +5,7 @@ import { PASSKEY_SCRIPT } from '../page/assets.js';
 import { sitePage } from '../page/site.js';
 import { type Field, Form, formPage, Summary } from './form.js';
 import type { FormErrors } from './form-errors.js';
-import { HOME } from './next.js';
+import { HOME, withNext } from './next.js';
 import { PasskeySignIn } from './passkey-forms.js';
 
 export const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
@@ -60,14 +60,14 @@ export function signInPage({ next, safeNext, oidc, passkeys }: SignInWays, again
     hidden: { next },
     intro: oidc && (
       <p>
-        <a href={`/auth/oidc/start?next=${encodeURIComponent(next)}`}>Sign in with your organization</a>
+        <a href={withNext('/auth/oidc/start', next)}>Sign in with your organization</a>
       </p>
     ),
     outro: (
       <>
         {passkeys && <PasskeySignIn next={safeNext} />}
         <p class="other">
-          No account yet? <a href="/auth/sign-up">Sign up</a> ·{' '}
+          No account yet? <a href={isInvitation(safeNext) ? safeNext : withNext('/auth/sign-up', next)}>Sign up</a> ·{' '}
           <a href="/auth/forgot-password">Forgot your password?</a>
         </p>
       </>
@@ -76,18 +76,21 @@ export function signInPage({ next, safeNext, oidc, passkeys }: SignInWays, again
   });
 }
 
+interface SignUpView extends Partial<Again> {
+  /** Path to continue with. */
+  readonly next: string;
+  readonly about?: InvitationDescription | undefined;
+}
+
 /** Renders the sign-up page. `invitation` is the token of the invitation link; empty without one. */
-export function signUpPage(
-  invitation: string,
-  { about, ...again }: Partial<Again> & { readonly about?: InvitationDescription | undefined } = {},
-): string {
-  const back = invitation === '' ? '' : `?next=${encodeURIComponent(invitationPath(invitation))}`;
+export function signUpPage(invitation: string, { next, about, ...again }: SignUpView): string {
+  const back = invitation === '' ? next : invitationPath(invitation);
   return formPage({
     title: 'Sign up',
     action: '/auth/sign-up',
     submit: 'Sign up',
     fields: [NAME, EMAIL, NEW_PASSWORD],
-    hidden: { invitation_token: invitation },
+    hidden: { invitation_token: invitation, next },
     intro: (
       <>
         {about && <Invitation {...about} />}
@@ -96,7 +99,7 @@ export function signUpPage(
     ),
     outro: (
       <p class="other">
-        An account already? <a href={`/auth/sign-in${back}`}>Sign in</a>
+        An account already? <a href={withNext('/auth/sign-in', back)}>Sign in</a>
       </p>
     ),
     ...again,
@@ -105,6 +108,9 @@ export function signUpPage(
 
 const NEEDS_LINK = 'If an invitation is needed here, open the link that you were sent: it leads to this page.';
 const INVITED = 'You are invited. Use the address that the invitation is for.';
+
+/** Returns whether a path is that of an invitation's page. */
+const isInvitation = (path: string): boolean => path.startsWith('/auth/sign-up?invite=');
 
 /** Returns the path of an invitation's page. */
 export function invitationPath(invitation: string): string {

@@ -1,4 +1,5 @@
 import { formPage } from './form.js';
+import { withNext } from './next.js';
 import type { Again } from './pages.js';
 
 /** Renders the form that asks for the second factor after a correct password. */
@@ -19,7 +20,7 @@ export function secondFactorPage(challenge: string, next: string, again?: Again)
     hidden: { challenge, next },
     outro: (
       <p class="other">
-        <a href="/auth/sign-in">Begin again</a>
+        <a href={withNext('/auth/sign-in', next)}>Begin again</a>
       </p>
     ),
     ...again,

@@ -21,7 +21,7 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
     return orPage(
       ctx,
       () => signUp(ctx, parts, sent),
-      (errors) => signUpPage(invitation, { values: sent.body, errors }),
+      (errors) => signUpPage(invitation, { next: sent.next, values: sent.body, errors }),
     );
   });
 }
@@ -33,7 +33,8 @@ async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);
   const invitation = String(ctx.query.invite ?? '');
   const about = invitation === '' ? undefined : await describe(ctx, parts, invitation);
-  if (session === undefined) sendPage(ctx, 200, signUpPage(invitation, { about }));
+  const next = String(ctx.query.next ?? '');
+  if (session === undefined) sendPage(ctx, 200, signUpPage(invitation, { next, about }));
   else if (invitation === '') sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
   else sendPage(ctx, 200, invitationPage(session.user, session.csrfToken, invitation, about));
 }
