@@ -144,6 +144,20 @@ describe('a published document', () => {
     expect(await (await stage.get('/p/handbook/prices?format=md')).text()).toContain('| Rope no. 1 | € 12.50 |');
   });
 
+  test('names each table that scrolls, and the kinds of callouts', async () => {
+    const table = '<table><tbody><tr><td>1</td></tr></tbody></table>';
+    const callouts =
+      '<aside data-callout="note"><p>Fine.</p></aside><aside data-callout="see-also"><p>More.</p></aside>';
+    stage.change({ html: table + table + callouts, revision: 'callouts' });
+    const html = await (await stage.get('/p/handbook')).text();
+    expect([...html.matchAll(/role="region" aria-label="([^"]*)"/g)].map(([, name]) => name)).toEqual([
+      'Table',
+      'Table 2',
+    ]);
+    expect(html).toContain('<aside role="note" data-callout="note"><p class="kind">Note</p><p>Fine.</p></aside>');
+    expect(html).toContain('<p class="kind">See also</p>');
+  });
+
   test('has its theme', async () => {
     stage.state.theme = 'dark';
     expect(await (await stage.get('/p/handbook')).text()).toContain('<html lang="en" data-theme="dark">');

@@ -76,6 +76,8 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
       '## What to bring\n\n- [x] A rope\n- [ ] A tent',
       '## What to leave\n\n| Thing | Why |\n|---|---|\n| Fear | heavy |',
       '> [!WARNING]\n> Never go alone.',
+      '> [!TIP]\n> Go with *friends*.',
+      '| Friend | Phone |\n|---|---|\n| Ada | 1 |',
       '```sh\nnpm start\n```',
       'Some <script>alert(1)</script> text and <img src=x onerror=alert(1)>.',
     ].join('\n\n');

@@ -1,3 +1,3 @@
+export { proseOf } from '../page/prose.js';
 export { openReaders } from './open.js';
-export { proseOf } from './view/prose.js';
 export { readerPage } from './view/reader-page.js';

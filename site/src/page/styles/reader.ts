@@ -69,6 +69,7 @@ export const PROSE = `
 .prose aside[data-callout="warning"] { border-color: var(--warning); }
 .prose aside[data-callout="caution"] { border-color: var(--caution); }
 .prose aside[data-callout="important"] { border-color: var(--important); }
+.prose .kind { margin: 0; font-weight: 600; }
 table { border-collapse: collapse; margin: 1rem 0; }
 :is(th, td) { padding: .45rem .75rem; border: 1px solid var(--faint); text-align: left; }
 th { background: var(--panel); font-weight: 600; }

@@ -6,8 +6,8 @@ import type {
   TableBody,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { VNode } from 'preact';
+import { proseOf } from '../../page/prose.js';
 import { Artifact, type FrameAddress } from './artifact.js';
-import { proseOf } from './prose.js';
 import { Name } from './tree.js';
 
 interface BodyParts {
