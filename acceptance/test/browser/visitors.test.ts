@@ -54,6 +54,13 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     const first = await create({ ...below, type: 'document', name: 'First steps', content: 'Ask for your keys.' });
     const secret = await create({ type: 'document', name: 'Not published', content: 'Secret' });
     await create({ ...below, type: 'folder', name: 'Shelf' });
+    const table = `| Word | Wide |\n|---|---|\n| ${'w'.repeat(200)} | x |`;
+    await create({
+      ...below,
+      type: 'artifact',
+      name: LONG_NAME,
+      content: { artifact_type: 'markdown', source: `# ${LONG_NAME}\n\n${table}\n\n${table}` },
+    });
     await create({
       ...below,
       type: 'artifact',
@@ -125,7 +132,7 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
       for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
         const page = await visit({ colorScheme, viewport });
         await page.goto('/p/barriers');
-        const names = ['First steps', 'Shelf', 'Dial', 'Prices'];
+        const names = ['First steps', 'Shelf', 'Dial', 'Prices', LONG_NAME];
         const paths = names.map((name) => page.locator('.pages').getByRole('link', { name }).getAttribute('href'));
         const all = [
           '/p/barriers',
@@ -279,6 +286,9 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     expect((await page.goto(`/f/${'x'.repeat(32)}`))?.status()).toBe(404);
   });
 });
+
+/** A name without a place to break it. */
+const LONG_NAME = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'.repeat(3);
 
 const options = ['Cook', 'Doctor', 'Guide'].map((label) => ({
   id: label.toLowerCase(),

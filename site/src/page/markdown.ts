@@ -1,5 +1,6 @@
 import { lazyLibrary } from '@commonplace/kit/library';
 import type MarkdownIt from 'markdown-it';
+import { proseOf } from './prose.js';
 
 const library = lazyLibrary<typeof MarkdownIt>('markdown-it', import.meta.url);
 let reader: InstanceType<typeof MarkdownIt> | undefined;
@@ -9,5 +10,5 @@ let reader: InstanceType<typeof MarkdownIt> | undefined;
  */
 export function markdownHtml(text: string): string {
   reader ??= new (library())({ html: false, linkify: true, breaks: true }).disable('image');
-  return reader.render(text);
+  return proseOf(reader.render(text));
 }

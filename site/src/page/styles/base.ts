@@ -10,6 +10,7 @@ html { -webkit-text-size-adjust: 100%; scroll-padding-top: 1rem; }
 body {
   margin: 0; background: var(--page); color: var(--text);
   font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  overflow-wrap: break-word;
 }
 a { color: var(--accent); text-underline-offset: .15em; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
@@ -23,11 +24,11 @@ body > header {
 body > header nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
 body > header nav a { text-decoration: none; }
 body > header nav :is(a:hover, a[aria-current]) { text-decoration: underline; text-underline-offset: .3em; }
-:is(.text, .form) main { margin: 0 auto; padding: 1rem 1rem 4rem; overflow-wrap: break-word; }
+:is(.text, .form) main { margin: 0 auto; padding: 1rem 1rem 4rem; }
 .text main { max-width: 50rem; }
 .form main { max-width: 28rem; }
 .wide.form main { max-width: 42rem; }
-h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 2rem 0 .5rem; overflow-wrap: break-word; }
+h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 2rem 0 .5rem; }
 h1 { font-size: 1.9rem; margin: 1.5rem 0 1rem; letter-spacing: -.01em; }
 h2 { font-size: 1.4rem; }
 h3 { font-size: 1.15rem; }

@@ -18,6 +18,7 @@ export const FORM = `
 .field textarea { min-height: 7rem; resize: vertical; }
 .field [aria-invalid] { border: 2px solid var(--bad); }
 .field > label.choice, .choice { display: flex; gap: .625rem; align-items: center; padding: .4rem 0; font-weight: 400; }
+.choice { overflow-wrap: anywhere; }
 .scale { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
 .scale .choice {
   position: relative; min-width: 2.75rem; justify-content: center; padding: .5rem;

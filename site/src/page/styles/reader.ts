@@ -7,6 +7,7 @@ export const READER = `
 .find input { padding: .4rem .7rem; min-width: 0; }
 .find button { padding: .4rem .9rem; }
 .to-pages { flex: none; }
+.reader :is(.brand, .crumbs, .pages, .toc) { overflow-wrap: anywhere; }
 .columns {
   display: grid; gap: 0 3rem; max-width: 90rem; margin: 0 auto; padding: 0 1rem;
   grid-template-columns: minmax(0, 1fr);
@@ -24,6 +25,7 @@ export const READER = `
 .toc summary { font-weight: 600; cursor: pointer; }
 .toc .deep { padding-left: 1.25rem; }
 .crumbs { font-size: .9rem; margin: .75rem 0 -.75rem; }
+.crumbs + :not(h1) { margin-top: 1.5rem; }
 .crumbs ol { list-style: none; display: flex; flex-wrap: wrap; gap: 0 .5rem; margin: 0; padding: 0; }
 .crumbs li + li::before { content: "/"; color: var(--soft); margin-right: .5rem; }
 .about { color: var(--soft); font-size: .9rem; margin: -.5rem 0 1.5rem; }
