@@ -54,6 +54,13 @@ body > footer { color: var(--soft); font-size: .85rem; padding: 1rem; border-top
   }
   .to-pages { display: none; }
 }
+@media print {
+  .to-pages, .more { display: none; }
+  .scroll, .source { overflow: visible; max-height: none; }
+  .scroll table { width: 100%; }
+  .source pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+}
 `;
 
 /** Styles of a text within a published page. */
