@@ -153,6 +153,33 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     }
   }, 300_000);
 
+  test('read each paragraph from the side on which its letters begin', async () => {
+    const hebrew = 'שלום לכולם (hello) וברוכים הבאים.';
+    const arabic = await create({ type: 'document', name: 'Arabic', content: `مرحبا\n\n- واحد\n\nIn English.` });
+    const mixed = await create({ type: 'document', name: 'Mixed', content: `In English.\n\n${hebrew}` });
+    for (const [resource, slug] of [
+      [arabic, 'arabic'],
+      [mixed, 'mixed'],
+    ] as const)
+      await by.post(`/resources/${resource.id}/publish`, { slug, visibility: 'public' });
+    const page = await visit();
+    const touches = (text: string) =>
+      page.evaluate(`(() => {
+        const paragraph = [...document.querySelectorAll('.prose p')].find((p) => p.textContent.includes('${text}'));
+        const range = document.createRange();
+        range.selectNodeContents(paragraph);
+        const [words, whole] = [range.getBoundingClientRect(), paragraph.getBoundingClientRect()];
+        return { left: Math.abs(words.left - whole.left) < 1, right: Math.abs(words.right - whole.right) < 1 };
+      })()`);
+    await page.goto('/p/arabic');
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".prose")).direction')).toBe('rtl');
+    expect(await touches('مرحبا')).toEqual({ left: false, right: true });
+    expect(await touches('In English.')).toEqual({ left: true, right: false });
+    await page.goto('/p/mixed');
+    expect(await touches('In English.')).toEqual({ left: true, right: false });
+    expect(await touches('שלום')).toEqual({ left: false, right: true });
+  }, 120_000);
+
   test('open a publication with a password, and nothing once it is unpublished', async () => {
     const handbook = await publishHandbook('closed', { visibility: 'password', password: 'open sesame' });
     const page = await visit({ javaScriptEnabled: false });

@@ -119,7 +119,7 @@ function describedBy({ field: { id, helpText }, fault }: FieldParts): string | u
 }
 
 const INPUTS: Readonly<Record<string, InputHTMLAttributes>> = {
-  short_text: { type: 'text' },
+  short_text: { type: 'text', dir: 'auto' },
   email: { type: 'email', autocomplete: 'email' },
   url: { type: 'url', autocomplete: 'url' },
   phone: { type: 'tel', autocomplete: 'tel' },
@@ -129,7 +129,7 @@ const INPUTS: Readonly<Record<string, InputHTMLAttributes>> = {
   datetime: { type: 'datetime-local' },
   checkbox: { type: 'checkbox' },
   file: { type: 'file' },
-  signature: { type: 'text', autocomplete: 'name' },
+  signature: { type: 'text', dir: 'auto', autocomplete: 'name' },
 };
 
 type ControlParts = Omit<FieldParts, 'values'> & { readonly values: readonly string[] };
@@ -147,7 +147,7 @@ function Control(parts: ControlParts): VNode {
   const [value = ''] = values;
   if (type === 'long_text') {
     return (
-      <textarea {...shared} placeholder={placeholder} maxLength={field.maxLength} rows={5}>
+      <textarea {...shared} dir="auto" placeholder={placeholder} maxLength={field.maxLength} rows={5}>
         {value}
       </textarea>
     );
@@ -165,7 +165,7 @@ function Control(parts: ControlParts): VNode {
     );
   }
   // The attribute types differ between kinds of input, and the kind is known only at run time.
-  const attributes = { ...INPUTS.short_text, ...INPUTS[type], ...shared, ...limitsOf(field) } as InputHTMLAttributes;
+  const attributes = { type: 'text', ...INPUTS[type], ...shared, ...limitsOf(field) } as InputHTMLAttributes;
   if (type === 'checkbox') return <input {...attributes} value="on" checked={ON.has(value)} />;
   if (type === 'file') return <input {...attributes} />;
   if (type === 'datetime') {

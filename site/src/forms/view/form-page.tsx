@@ -108,7 +108,7 @@ const headline = (label: string, fault: string): string => (fault.startsWith(lab
 
 function Description({ text }: { text: string }): VNode {
   // HTML within the text is escaped.
-  return <div class="prose" dangerouslySetInnerHTML={{ __html: markdownHtml(text) }} />;
+  return <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: markdownHtml(text) }} />;
 }
 
 /** Renders the page of a form that currently accepts no answers. */

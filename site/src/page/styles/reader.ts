@@ -65,29 +65,31 @@ body > footer { color: var(--soft); font-size: .85rem; padding: 1rem; border-top
 
 /** Styles of a text within a published page. */
 export const PROSE = `
-.prose { overflow-wrap: break-word; }
+/* Each paragraph is written from the side on which its first letter begins. */
+.prose :is(p, li, dt, dd, summary), :is(h1, h2, h3, h4, h5, h6, th, td), .lead { unicode-bidi: plaintext; }
+.prose :is(pre, code, [data-math]) { direction: ltr; unicode-bidi: isolate; }
 .prose > :first-child { margin-top: 0; }
 .prose :is(h1, h2, h3, h4, h5, h6) { scroll-margin-top: 1rem; }
 .prose img, .prose video { max-width: 100%; height: auto; border-radius: var(--round); }
 .prose audio { max-width: 100%; }
 .prose pre { padding: 1rem; white-space: pre-wrap; background: var(--panel); border-radius: var(--round); line-height: 1.45; }
 .prose :not(pre) > code { padding: .1em .35em; background: var(--panel); border-radius: 4px; }
-.prose blockquote { margin: 1rem 0; padding: 0 0 0 1rem; border-left: 4px solid var(--faint); color: var(--soft); }
-.prose aside[data-callout] { margin: 1rem 0; padding: .5rem 1rem; background: var(--panel); border-left: 4px solid var(--note); border-radius: var(--round); }
+.prose blockquote { margin: 1rem 0; padding: 0; padding-inline-start: 1rem; border-inline-start: 4px solid var(--faint); color: var(--soft); }
+.prose aside[data-callout] { margin: 1rem 0; padding: .5rem 1rem; background: var(--panel); border-inline-start: 4px solid var(--note); border-radius: var(--round); }
 .prose aside[data-callout="tip"] { border-color: var(--tip); }
 .prose aside[data-callout="warning"] { border-color: var(--warning); }
 .prose aside[data-callout="caution"] { border-color: var(--caution); }
 .prose aside[data-callout="important"] { border-color: var(--important); }
 .prose .kind { margin: 0; font-weight: 600; }
 table { border-collapse: collapse; margin: 1rem 0; }
-:is(th, td) { padding: .45rem .75rem; border: 1px solid var(--faint); text-align: left; }
+:is(th, td) { padding: .45rem .75rem; border: 1px solid var(--faint); text-align: start; }
 th { background: var(--panel); font-weight: 600; }
 :is(th, td)[align="right"] { text-align: right; }
 :is(th, td)[align="center"] { text-align: center; }
 .prose details { margin: 1rem 0; }
 .prose summary { cursor: pointer; font-weight: 600; }
 .prose hr { border: 0; border-top: 1px solid var(--faint); margin: 2rem 0; }
-.prose li:has(> input[type="checkbox"]) { list-style: none; margin-left: -1.4rem; }
+.prose li:has(> input[type="checkbox"]) { list-style: none; margin-inline-start: -1.4rem; }
 .prose [data-math="block"] { font-family: var(--mono); overflow-x: auto; padding: .5rem 0; }
 .prose [data-type="columns"] { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); }
 .prose [data-type="footnotes"] { border-top: 1px solid var(--faint); font-size: .9rem; margin-top: 2rem; }

@@ -24,7 +24,7 @@ export function Artifact({ artifact, frame }: ArtifactParts): VNode {
   const { artifactType, source, title } = artifact;
   if (artifactType === 'markdown') {
     // HTML within the text is escaped.
-    return <div class="prose" dangerouslySetInnerHTML={{ __html: markdownHtml(source) }} />;
+    return <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: markdownHtml(source) }} />;
   }
   if (!isFramed(artifact)) return <Source {...artifact} />;
   return (

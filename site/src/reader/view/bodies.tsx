@@ -51,7 +51,7 @@ function Document({ html, headings, showToc }: DocumentBody & { showToc: boolean
         </details>
       )}
       {/* The text is sanitized with an allow-list when it is derived. */}
-      <div class="prose" dangerouslySetInnerHTML={{ __html: proseOf(html) }} />
+      <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: proseOf(html) }} />
     </>
   );
 }
