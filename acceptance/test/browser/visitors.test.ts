@@ -346,6 +346,7 @@ const EVERY_FIELD = [
   },
   { id: 'size', type: 'single_choice', label: 'Size', options: sizes },
   { id: 'gear', type: 'multi_choice', label: 'Gear', options: gear },
+  { id: 'word', type: 'single_choice', label: LONG_NAME, options: [{ id: 'w', label: LONG_NAME, value: 'w' }] },
   { id: 'fit', type: 'rating', label: 'Fit' },
   { id: 'sure', type: 'scale', label: 'Sure' },
   { id: 'photo', type: 'file', label: 'Photo' },

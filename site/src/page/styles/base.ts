@@ -28,6 +28,7 @@ body > header nav :is(a:hover, a[aria-current]) { text-decoration: underline; te
 .text main { max-width: 50rem; }
 .form main { max-width: 28rem; }
 .wide.form main { max-width: 42rem; }
+.form pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 2rem 0 .5rem; }
 h1 { font-size: 1.9rem; margin: 1.5rem 0 1rem; letter-spacing: -.01em; }
 h2 { font-size: 1.4rem; }

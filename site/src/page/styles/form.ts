@@ -1,7 +1,7 @@
 /** Styles of form fields and their errors, and of the hosted form. */
 export const FORM = `
 .field { margin: 1.5rem 0; padding: 0; border: 0; min-width: 0; }
-.field > :is(label, legend) { display: block; font-weight: 600; padding: 0; }
+.field > :is(label, legend) { display: block; font-weight: 600; padding: 0; overflow-wrap: anywhere; }
 .field > label + :is(input, textarea, select) { margin-top: .25rem; }
 .hint, .fault { margin: .125rem 0 .375rem; font-size: .9rem; }
 .hint, .other { color: var(--soft); }
