@@ -10,12 +10,12 @@ const DARK = `
   --note: #8ab4ff; --tip: #7fd6a2; --warning: #f0b35a; --caution: #ff9d94; --important: #c7a6ff;
 `;
 
-/** Colours follow the system's light or dark mode, unless the page sets a theme. */
+/** Colours follow the system's light or dark mode, unless the page sets a theme. Prints are light. */
 export const TOKENS = `:root {
   color-scheme: light dark;${LIGHT}
   --round: 6px; --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
 }
-@media (prefers-color-scheme: dark) { :root {${DARK}} }
+@media screen and (prefers-color-scheme: dark) { :root {${DARK}} }
 :root[data-theme="light"] { color-scheme: light;${LIGHT}}
-:root[data-theme="dark"] { color-scheme: dark;${DARK}}
+@media screen { :root[data-theme="dark"] { color-scheme: dark;${DARK}} }
 `;
