@@ -39,6 +39,15 @@ describe('the pages', () => {
     },
   );
 
+  test.each(['/auth/sign-up', '/auth/reset-password?token=a'])(
+    '%s asks for the length that identity requires',
+    async (path) => {
+      const html = await htmlOf(path);
+      expect(html).toContain('12 characters or more.');
+      expect(html).toMatch(/<input [^>]*type="password"[^>]*minLength="12"/i);
+    },
+  );
+
   test('load a script of this server only, if browsers accept its address for passkeys', async () => {
     const named = await openAuthStage('https://wiki.example.com');
     try {

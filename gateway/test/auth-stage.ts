@@ -131,7 +131,9 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
       settings,
       routes,
       auth: identity.client,
-      security: { getSignInOptions: async () => ({ oidc: false }) } as unknown as Client<AccountSecurityService>,
+      security: {
+        getSignInOptions: async () => ({ oidc: false, passwordMinLength: 12 }),
+      } as unknown as Client<AccountSecurityService>,
       apiKeys: {} as Client<ApiKeyService>,
       invitations: {
         describeInvitation: async ({ token }) => {

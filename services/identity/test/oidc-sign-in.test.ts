@@ -276,7 +276,7 @@ describe('signing in with an identity provider', () => {
 
   test('is not available without its settings', async () => {
     await open({ COMMONPLACE_OIDC_CLIENT_ID: '' });
-    expect(await harness.security.getSignInOptions({}, harness.call())).toEqual({ oidc: false });
+    expect(await harness.security.getSignInOptions({}, harness.call())).toEqual({ oidc: false, passwordMinLength: 8 });
     await expect(begin()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

@@ -5,7 +5,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { type Field, Form, Summary } from '../auth/form.js';
 import type { FormErrors } from '../auth/form-errors.js';
 import { HOME } from '../auth/next.js';
-import { NEW_PASSWORD, OLD_PASSWORD } from '../auth/pages.js';
+import { newPassword, OLD_PASSWORD } from '../auth/pages.js';
 import { NoPasskeyHost, PasskeyRegistration } from '../auth/passkey-forms.js';
 import { PASSKEY_SCRIPT } from '../page/assets.js';
 import { sitePage } from '../page/site.js';
@@ -19,6 +19,7 @@ export interface AccountData {
   readonly passkeys: readonly Passkey[];
   /** Whether browsers can use passkeys with this server's host name. */
   readonly hasPasskeyHost: boolean;
+  readonly passwordMinLength: number;
 }
 
 const DONE = {
@@ -123,7 +124,7 @@ function Person({ csrf, security }: AccountData): VNode {
   );
 }
 
-function Password({ csrf, security, errors }: SectionData): VNode {
+function Password({ csrf, security, passwordMinLength, errors }: SectionData): VNode {
   return (
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
@@ -135,7 +136,7 @@ function Password({ csrf, security, errors }: SectionData): VNode {
         hidden={{ csrf }}
         fields={[
           { ...OLD_PASSWORD, name: 'current_password', label: 'Current password' },
-          { ...NEW_PASSWORD, name: 'new_password', label: 'New password' },
+          { ...newPassword(passwordMinLength), name: 'new_password', label: 'New password' },
           ...codeFields(security),
         ]}
         errors={errors}

@@ -1,5 +1,5 @@
 import { formPage } from '../auth/form.js';
-import { type Again, EMAIL, NEW_PASSWORD } from '../auth/pages.js';
+import { type Again, EMAIL, newPassword } from '../auth/pages.js';
 import { sitePage } from '../page/site.js';
 
 /** Renders the page that asks for the address of an account with a forgotten password. */
@@ -35,12 +35,12 @@ export function resetSentPage(): string {
 }
 
 /** Renders the page to which the link in the e-mail leads. */
-export function resetPage(token: string, again?: Again): string {
+export function resetPage(token: string, minLength: number, again?: Again): string {
   return formPage({
     title: 'Choose a new password',
     action: '/auth/reset-password',
     submit: 'Set the password',
-    fields: [{ ...NEW_PASSWORD, name: 'new_password', label: 'New password' }],
+    fields: [{ ...newPassword(minLength), name: 'new_password', label: 'New password' }],
     hidden: { token },
     intro: <p>All sessions of the account will be ended.</p>,
     ...again,

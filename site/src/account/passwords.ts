@@ -6,6 +6,7 @@ import type {
 } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type Router from '@koa/router';
 import { mountAccountAction, mountOpenAction } from '../auth/action.js';
+import { optionsOf } from '../auth/options.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { sendPage } from '../auth/respond.js';
 import { renewSession } from '../auth/sessions.js';
@@ -56,7 +57,10 @@ function mountReset(router: Router, parts: AuthParts): void {
   const writeReset = messages.writer('ResetPassword');
 
   router.get('/auth/forgot-password', (ctx) => sendPage(ctx, 200, forgotPage()));
-  router.get('/auth/reset-password', (ctx) => sendPage(ctx, 200, resetPage(String(ctx.query.token ?? ''))));
+  router.get('/auth/reset-password', async (ctx) => {
+    const { passwordMinLength } = await optionsOf(ctx, parts);
+    sendPage(ctx, 200, resetPage(String(ctx.query.token ?? ''), passwordMinLength));
+  });
 
   mountOpenAction(router, parts, {
     path: '/auth/forgot-password',
@@ -75,6 +79,9 @@ function mountReset(router: Router, parts: AuthParts): void {
       const done = await security.resetPassword(request, callOf(ctx, parts));
       return { data: writeReset(done), page: passwordSetPage() };
     },
-    renderErrors: async ({ sent, errors }) => resetPage(String(sent.body.token ?? ''), { values: {}, errors }),
+    renderErrors: async ({ ctx, sent, errors }) => {
+      const { passwordMinLength } = await optionsOf(ctx, parts);
+      return resetPage(String(sent.body.token ?? ''), passwordMinLength, { values: {}, errors });
+    },
   });
 }

@@ -3,6 +3,7 @@ import { type ApiKey, ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identi
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT, type Action } from '../auth/action.js';
+import { optionsOf } from '../auth/options.js';
 import { errorPage } from '../auth/pages.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { allowsPasskeys } from '../auth/passkey-messages.js';
@@ -43,14 +44,23 @@ export function renderAccountErrors(parts: AuthParts, form?: FormName): NonNulla
 async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
   const { cookie: session, csrfToken: csrf } = await requireSession(ctx, parts);
   const call = callOf(ctx, parts);
-  const [security, sessions, keys, passkeys] = await Promise.all([
+  const [security, sessions, keys, passkeys, { passwordMinLength }] = await Promise.all([
     parts.security.getSecurity({ session }, call),
     parts.security.listSessions({ session }, call),
     listKeys(ctx, parts, session),
     parts.security.listPasskeys({ session }, call),
+    optionsOf(ctx, parts),
   ]);
   const hasPasskeyHost = allowsPasskeys(parts.publicOrigin);
-  return { csrf, security, sessions: sessions.items, keys, passkeys: passkeys.items, hasPasskeyHost };
+  return {
+    csrf,
+    security,
+    sessions: sessions.items,
+    keys,
+    passkeys: passkeys.items,
+    hasPasskeyHost,
+    passwordMinLength,
+  };
 }
 
 /** Lists the person's keys. Returns none for a session that has to set up a second factor before it may list them. */

@@ -11,12 +11,13 @@ import { PasskeySignIn } from './passkey-forms.js';
 export const EMAIL: Field = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' };
 const PASSWORD = { name: 'password', label: 'Password', type: 'password' } as const;
 export const OLD_PASSWORD: Field = { ...PASSWORD, autocomplete: 'current-password' };
-export const NEW_PASSWORD: Field = {
+/** Returns the field for a new password, which has at least `minLength` characters on this server. */
+export const newPassword = (minLength: number): Field => ({
   ...PASSWORD,
   autocomplete: 'new-password',
-  minLength: 8,
-  hint: '8 characters or more. A few words in a row are easy to keep in mind and hard to guess.',
-};
+  minLength,
+  hint: `${minLength} characters or more. A few words in a row are easy to keep in mind and hard to guess.`,
+});
 const NAME: Field = {
   name: 'name',
   label: 'Name',
@@ -79,17 +80,19 @@ export function signInPage({ next, safeNext, oidc, passkeys }: SignInWays, again
 interface SignUpView extends Partial<Again> {
   /** Path to continue with. */
   readonly next: string;
+  /** Minimum number of characters of a new password. */
+  readonly minLength: number;
   readonly about?: InvitationDescription | undefined;
 }
 
 /** Renders the sign-up page. `invitation` is the token of the invitation link; empty without one. */
-export function signUpPage(invitation: string, { next, about, ...again }: SignUpView): string {
+export function signUpPage(invitation: string, { next, minLength, about, ...again }: SignUpView): string {
   const back = invitation === '' ? next : invitationPath(invitation);
   return formPage({
     title: 'Sign up',
     action: '/auth/sign-up',
     submit: 'Sign up',
-    fields: [NAME, EMAIL, NEW_PASSWORD],
+    fields: [NAME, EMAIL, newPassword(minLength)],
     hidden: { invitation_token: invitation, next },
     intro: (
       <>

@@ -9,6 +9,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { mountOpenAction } from './action.js';
 import { safeNext } from './next.js';
+import { optionsOf } from './options.js';
 import { requireOwnPage } from './origin.js';
 import { accountPage, errorPage, type SignInWays, signInPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
@@ -46,13 +47,8 @@ export function mountSignIn(router: Router, parts: AuthParts): void {
   });
 }
 
-/**
- * Returns the available ways to sign in. If identity does not answer, the result lacks the identity provider, so that
- * the page can still be shown.
- */
 async function waysOf(ctx: Context, parts: AuthParts, next: string): Promise<SignInWays> {
-  const options = parts.security.getSignInOptions({}, callOf(ctx, parts));
-  const { oidc } = await options.catch(() => ({ oidc: false }));
+  const { oidc } = await optionsOf(ctx, parts);
   const { publicOrigin } = parts;
   return { next, safeNext: safeNext(next, publicOrigin), oidc, passkeys: allowsPasskeys(publicOrigin) };
 }

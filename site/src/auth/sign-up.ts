@@ -4,6 +4,7 @@ import type { InvitationDescription } from '@commonplace/proto/tenancy/v1/direct
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { safeNext } from './next.js';
+import { optionsOf } from './options.js';
 import { requireOwnPage } from './origin.js';
 import { accountPage, errorPage, invitationPage, signUpPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
@@ -18,10 +19,11 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return signUp(ctx, parts, sent);
     const invitation = String(sent.body.invitation_token ?? '');
+    const { passwordMinLength: minLength } = await optionsOf(ctx, parts);
     return orPage(
       ctx,
       () => signUp(ctx, parts, sent),
-      (errors) => signUpPage(invitation, { next: sent.next, values: sent.body, errors }),
+      (errors) => signUpPage(invitation, { next: sent.next, minLength, values: sent.body, errors }),
     );
   });
 }
@@ -33,9 +35,11 @@ async function showSignUp(ctx: Context, parts: AuthParts): Promise<void> {
   const session = await findSession(ctx, parts);
   const invitation = String(ctx.query.invite ?? '');
   const about = invitation === '' ? undefined : await describe(ctx, parts, invitation);
-  const next = String(ctx.query.next ?? '');
-  if (session === undefined) sendPage(ctx, 200, signUpPage(invitation, { next, about }));
-  else if (invitation === '') sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
+  if (session === undefined) {
+    const next = String(ctx.query.next ?? '');
+    const { passwordMinLength: minLength } = await optionsOf(ctx, parts);
+    sendPage(ctx, 200, signUpPage(invitation, { next, minLength, about }));
+  } else if (invitation === '') sendPage(ctx, 200, accountPage(session.user, session.csrfToken));
   else sendPage(ctx, 200, invitationPage(session.user, session.csrfToken, invitation, about));
 }
 

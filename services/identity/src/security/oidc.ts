@@ -28,7 +28,7 @@ type Methods = Pick<Handlers<AccountSecurityService>, 'getSignInOptions' | 'begi
 export interface OidcParts extends PeopleParts {
   readonly settings: Pick<
     Settings,
-    'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'publicUrl' | 'issuers' | 'signUp'
+    'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'publicUrl' | 'issuers' | 'signUp' | 'passwordMinLength'
   >;
   readonly envelope: Envelope;
   readonly homes: Homes;
@@ -57,7 +57,7 @@ export function createOidcHandlers(parts: OidcParts): Methods {
 
   return {
     async getSignInOptions() {
-      return { oidc: client !== undefined };
+      return { oidc: client !== undefined, passwordMinLength: settings.passwordMinLength };
     },
 
     async beginOidcSignIn({ next }) {
