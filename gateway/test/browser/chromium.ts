@@ -1,4 +1,4 @@
-import { CHROMIUM, chromiumFlags, withPatience } from '@commonplace/kit/testing';
+import { CHROMIUM, chromiumFlags, withPatience } from '@commonplace/kit/testing/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
 export const PHONE = { width: 390, height: 844 };

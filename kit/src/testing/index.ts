@@ -1,6 +1,6 @@
 export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator/index.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
-export * from './chromium.js';
+export * from './chromium/index.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
 export { holdJob } from './hold-job.js';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { PATIENCE } from './patience/index.js';
+import { PATIENCE } from '../patience/index.js';
 
 /** The browser for tests, which are skipped without it. */
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
