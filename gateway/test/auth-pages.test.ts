@@ -65,6 +65,8 @@ describe('the pages', () => {
   test('show who invites to what, and that a token is invalid', async () => {
     const html = await htmlOf(`/auth/sign-up?invite=${TOKEN}`);
     for (const text of ['Grace', 'Acme &amp; Sons', 'Welcome &lt;all>']) expect(html).toContain(text);
+    const failed = await stage.form('/auth/sign-up', { email: 'no', invitation_token: TOKEN });
+    expect(await failed.text()).toContain('Acme &amp; Sons');
     const answer = await stage.get('/auth/sign-up?invite=wrong');
     expect(answer.status).toBe(404);
     expect(await answer.text()).toContain('This invitation is unknown, used up, revoked or expired.');

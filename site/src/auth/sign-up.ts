@@ -19,11 +19,14 @@ export function mountSignUp(router: Router, parts: AuthParts): void {
     const sent = await readSubmission(ctx);
     if (sent.kind === 'json') return signUp(ctx, parts, sent);
     const invitation = String(sent.body.invitation_token ?? '');
-    const { passwordMinLength: minLength } = await optionsOf(ctx, parts);
+    const [about, { passwordMinLength: minLength }] = await Promise.all([
+      invitation === '' ? undefined : describe(ctx, parts, invitation).catch(() => undefined),
+      optionsOf(ctx, parts),
+    ]);
     return orPage(
       ctx,
       () => signUp(ctx, parts, sent),
-      (errors) => signUpPage(invitation, { next: sent.next, minLength, values: sent.body, errors }),
+      (errors) => signUpPage(invitation, { next: sent.next, minLength, about, values: sent.body, errors }),
     );
   });
 }
