@@ -1,6 +1,7 @@
 import type { ParkedEvent } from '@commonplace/kit/events';
 import { openParkedBeside, type ParkedBeside } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from './exit.js';
+import type { Selection } from './selection.js';
 import { readPlaces } from './settings.js';
 
 /** A parked event as operators see it. */
@@ -18,7 +19,7 @@ export interface ParkedEventView {
 /** Selects parked events: those of one consumer or of all, or those with some ids. */
 export interface ParkedSelection {
   readonly consumer: string | undefined;
-  readonly ids: 'all' | readonly string[];
+  readonly ids: Selection;
 }
 
 /**
@@ -43,7 +44,6 @@ export function handleParkedEvents(
   action: 'retry' | 'delete',
   { consumer, ids }: ParkedSelection,
 ): Promise<number> {
-  if (ids !== 'all' && ids.length === 0) throw new CommandError(EXIT.usage, 'specify the ids of events, or --all');
   return withParked(env, async (parked) => {
     const consumers = await consumersOf(parked, consumer);
     if (ids !== 'all') await requireParked(parked, consumers, ids);

@@ -15,6 +15,7 @@ import { queues as resources } from '@commonplace/resources/queues';
 import { queues as search } from '@commonplace/search/queues';
 import { queues as tenancy } from '@commonplace/tenancy/queues';
 import { CommandError, EXIT } from './exit.js';
+import type { Selection } from './selection.js';
 import { readPlaces } from './settings.js';
 
 const QUEUES: Readonly<Record<string, readonly AnyQueueSpec[]>> = {
@@ -40,9 +41,6 @@ export async function listGivenUp(env: NodeJS.ProcessEnv, queue?: string): Promi
   return found;
 }
 
-/** Selects jobs: all, or those with some ids. */
-export type Selection = 'all' | readonly string[];
-
 /** The outcome of a command for one job. */
 export interface JobResult {
   readonly queue: string;
@@ -50,15 +48,14 @@ export interface JobResult {
   readonly outcome: DeadLetterOutcome;
 }
 
-/** Retries or deletes dead letters. Throws if an id does not belong to a dead letter. */
+/** Retries or deletes dead letters. Throws before any change if an id does not belong to a dead letter. */
 export async function handleGivenUp(
   env: NodeJS.ProcessEnv,
   action: 'retry' | 'delete',
   selected: Selection,
   queue?: string,
 ): Promise<JobResult[]> {
-  if (selected !== 'all' && selected.length === 0)
-    throw new CommandError(EXIT.usage, 'specify the ids of jobs, or --all');
+  if (selected !== 'all') await requireGivenUp(env, selected, queue);
   const handled: JobResult[] = [];
   await eachQueue(env, queue, async (letters) => {
     const ids = selected === 'all' ? allIds(letters) : selected;
@@ -67,9 +64,16 @@ export async function handleGivenUp(
       if (outcome.status !== 'missing') handled.push({ queue: letters.queue, id, outcome });
     }
   });
-  const unknown = selected === 'all' ? undefined : selected.find((id) => !handled.some((one) => one.id === id));
-  if (unknown !== undefined) throw new CommandError(EXIT.missing, `no job ${unknown} was given up`);
   return handled;
+}
+
+async function requireGivenUp(env: NodeJS.ProcessEnv, ids: readonly string[], queue?: string): Promise<void> {
+  const known = new Set<string>();
+  await eachQueue(env, queue, async (letters) => {
+    for (const id of ids) if (await letters.has(id)) known.add(id);
+  });
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new CommandError(EXIT.missing, `no job ${unknown} was given up`);
 }
 
 /** Yields the ids of all dead letters of a queue. */

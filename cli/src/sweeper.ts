@@ -9,6 +9,7 @@ import {
 } from '@commonplace/files/blobs';
 import { openStoreBeside, type StoreBeside } from '@commonplace/platform/runtime';
 import { CommandError, EXIT } from './exit.js';
+import type { Selection } from './selection.js';
 import { type Places, readPlaces } from './settings.js';
 
 /** A blob in the store's trash. */
@@ -35,9 +36,8 @@ export async function listTrash(env: NodeJS.ProcessEnv): Promise<{ trash: Trashe
 /** Moves blobs from the trash back to their keys. Blobs whose key is in use again stay in the trash. */
 export async function restoreFromTrash(
   env: NodeJS.ProcessEnv,
-  wanted: 'all' | readonly string[],
+  wanted: Selection,
 ): Promise<{ restored: string[]; kept: string[] }> {
-  if (wanted !== 'all' && wanted.length === 0) throw new CommandError(EXIT.usage, 'specify keys, or --all');
   return withBytes(readPlaces(env), async (bytes) => {
     const found = await trashOf(bytes);
     const missing = wanted === 'all' ? undefined : wanted.find((key) => !found.some((one) => one.key === key));

@@ -40,6 +40,7 @@ test('lists parked events, redelivers them, and deletes them while the system ru
   expect(await run('retry', second)).toEqual({ code: EXIT.ok, answer: { events: 1 } });
   await eventually(() => expect(done).toEqual([second]));
   expect((await run('retry', second)).code).toBe(EXIT.missing);
+  expect((await run('delete', third, '--all')).code).toBe(EXIT.usage);
   expect(await run('delete', third)).toEqual({ code: EXIT.ok, answer: { events: 1 } });
   expect(await run('retry', '--all', '--consumer', 'search-index')).toEqual({ code: EXIT.ok, answer: { events: 1 } });
   await eventually(() => expect(done).toEqual([second, first]));

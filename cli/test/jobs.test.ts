@@ -66,3 +66,10 @@ test('refuses an unknown queue, and a command that selects no job', async () => 
   expect((await run('list', '--queue', 'none')).code).toBe(EXIT.usage);
   expect((await run('retry')).code).toBe(EXIT.usage);
 });
+
+test('changes nothing if ids come with --all, or if one of them is unknown', async () => {
+  const copy = await givenUp('copy');
+  expect((await run('delete', copy, '--all')).code).toBe(EXIT.usage);
+  expect((await run('delete', copy, randomUUID())).code).toBe(EXIT.missing);
+  expect((await run('list')).answer.jobs).toMatchObject([{ id: copy }]);
+});

@@ -38,6 +38,7 @@ test('lists the trash, and restores single objects or all of them', async () => 
       { key: second, trashedOn: '2026-11-21', sizeBytes: 5 },
     ]),
   );
+  expect((await run('restore', first, '--all')).code).toBe(EXIT.usage);
   expect((await run('restore', first)).answer).toEqual({ restored: [first], kept: [] });
   expect(readFileSync(join(folder.dataDir, BLOBS, first), 'utf8')).toBe('swept');
   expect(existsSync(join(folder.dataDir, BLOBS, second))).toBe(false);

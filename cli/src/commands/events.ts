@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { handleParkedEvents, listParkedEvents } from '../events.js';
+import { selectionOf } from '../selection.js';
 import { answer, type Context, examples } from './context.js';
 
 interface Options {
@@ -41,7 +42,8 @@ export function eventsCommand(context: Context): Command {
       .option('--consumer <name>', 'only events of this consumer')
       .addHelpText('after', examples([`commonplace events ${action} --all --consumer search-index`]))
       .action(async (ids: string[], { all = false, consumer }: Options) => {
-        const handled = await handleParkedEvents(context.env, action, { consumer, ids: all ? 'all' : ids });
+        const selected = selectionOf(ids, all, 'ids of events');
+        const handled = await handleParkedEvents(context.env, action, { consumer, ids: selected });
         answer(context, { events: handled }, [
           `${handled} events were ${action === 'retry' ? 'delivered to their consumers again' : 'deleted'}.`,
         ]);

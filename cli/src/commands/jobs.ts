@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { EXIT } from '../exit.js';
 import { handleGivenUp, type JobResult, listGivenUp } from '../jobs.js';
+import { selectionOf } from '../selection.js';
 import { answer, type Context, examples } from './context.js';
 
 interface Options {
@@ -39,7 +40,7 @@ export function jobsCommand(context: Context): Command {
       .option('--queue <name>', 'only jobs of this queue')
       .addHelpText('after', examples([`commonplace jobs ${action} --all --queue resources.webhooks`]))
       .action(async (ids: string[], { all = false, queue }: Options) => {
-        const handled = await handleGivenUp(context.env, action, all ? 'all' : ids, queue);
+        const handled = await handleGivenUp(context.env, action, selectionOf(ids, all, 'ids of jobs'), queue);
         const refused = handled.filter(({ outcome }) => outcome.status === 'refused');
         if (refused.length > 0) context.exitCode = EXIT.failed;
         answer(context, { jobs: handled }, [

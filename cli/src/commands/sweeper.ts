@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { selectionOf } from '../selection.js';
 import { allowHeld, listTrash, restoreFromTrash } from '../sweeper.js';
 import { answer, type Context, examples, sizeText } from './context.js';
 
@@ -31,7 +32,7 @@ export function sweeperCommand(context: Context): Command {
     .option('--all', 'all objects in the trash')
     .addHelpText('after', examples(['commonplace sweeper restore --all']))
     .action(async (keys: string[], { all = false }: { all?: boolean }) => {
-      const { restored, kept } = await restoreFromTrash(context.env, all ? 'all' : keys);
+      const { restored, kept } = await restoreFromTrash(context.env, selectionOf(keys, all, 'keys'));
       answer(context, { restored, kept }, [
         `${restored.length} objects were restored.`,
         ...kept.map((key) => `${key} was not restored: its key is in use again`),

@@ -22,6 +22,7 @@ export interface DeadLetters {
   readonly queue: string;
   /** Returns a page of dead letters, the oldest first. `after` is the last job of the previous page. */
   list(limit: number, after?: Pick<GivenUpJob, 'at' | 'id'>): Promise<GivenUpJob[]>;
+  has(id: string): Promise<boolean>;
   /** Makes a job due now and resets its count of failures. */
   retry(id: string): Promise<DeadLetterOutcome>;
   delete(id: string): Promise<DeadLetterOutcome>;
@@ -53,6 +54,10 @@ export async function openDeadLetters(store: Store, spec: AnyQueueSpec): Promise
       const after = last === undefined ? {} : { after: [last.at, last.id] };
       const found = await collection.find({ where, sort: ['deadAt'], limit, ...after });
       return found.map((record) => toGivenUpJob(spec, record));
+    },
+    has: async (id) => {
+      const record = await collection.get(id);
+      return record !== undefined && isDead(record);
     },
     retry: (id) =>
       change(id, async (record) => ({
