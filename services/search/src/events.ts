@@ -3,7 +3,8 @@ import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import { fetchEntries } from './entries.js';
-import type { SearchIndex } from './index/port.js';
+import { DependencyUnavailable } from './errors.js';
+import { IndexUnavailable, type SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
 import { createRecent, LONG_TEXT_CHARS, type Recent } from './recent.js';
 
@@ -21,7 +22,10 @@ export interface IndexerParts {
 
 /** Keeps the index in sync with the tree. */
 export interface Indexer {
-  /** Handles events of `INDEXED_EVENTS`, in any order and any number of times. */
+  /**
+   * Handles events of `INDEXED_EVENTS`, in any order and any number of times. Rejects with `DependencyUnavailable` while
+   * the engine of the index is unavailable, which does not count as an attempt.
+   */
   handle(events: readonly DomainEvent[]): Promise<void>;
   /** Rebuilds the index from scratch; a concurrent call joins a running rebuild. `signal` aborts it. */
   rebuild(signal?: AbortSignal): Promise<void>;
@@ -56,7 +60,7 @@ export function createIndexer(parts: IndexerParts): Indexer {
   const indexer: Indexer = {
     handle(events) {
       waiting.set(events, oldestOf(events));
-      const done = last.then(() => apply(parts, recent, events));
+      const done = last.then(() => apply(parts, recent, events)).catch(rethrow);
       last = done.catch(() => {}).finally(() => waiting.delete(events));
       return done;
     },
@@ -100,6 +104,10 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
     await putIn(parts, recent, later);
   }
   notify?.();
+}
+
+function rethrow(error: unknown): never {
+  throw error instanceof IndexUnavailable ? DependencyUnavailable({}, { cause: error }) : error;
 }
 
 /** Indexes the present state of resources. */

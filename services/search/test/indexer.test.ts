@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DomainEvent } from '@commonplace/kit/events';
@@ -8,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createIndexer, type Indexer } from '../src/events.js';
 import { type Bench, createBench, entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
+import { openTypesenseIndex } from '../src/index/typesense/index.js';
 import { createFakeResources, SYSTEM } from './fakes.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'search-indexer-'));
@@ -170,6 +173,25 @@ describe('indexer', () => {
     const other = createIndexer({ index: bench.index, resources: failing, systemCall: () => SYSTEM, log: silentLog });
     await expect(other.handle([event('resource.created', 'a')])).rejects.toThrow('owner is down');
     await other.handle([event('resource.purged', 'a')]);
+  });
+
+  test('does not count it as an attempt that Typesense cannot be reached or is not ready', async () => {
+    const starting = createServer((_, response) => response.writeHead(503).end('{"message": "Not Ready or Lagging"}'));
+    await new Promise<void>((resolve) => starting.listen(0, '127.0.0.1', resolve).unref());
+    tree(entry('a', { text: 'word' }));
+    for (const port of [9, (starting.address() as AddressInfo).port]) {
+      const index = openTypesenseIndex({
+        urls: [`http://127.0.0.1:${port}`],
+        apiKey: 'k',
+        prefix: 'p',
+        timeoutMs: 500,
+      });
+      const other = createIndexer({ index, resources, systemCall: () => SYSTEM, log: silentLog });
+      const failure = await other.handle([event('resource.created', 'a')]).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'UNAVAILABLE', reason: 'dependency_unavailable' });
+      await index.close();
+    }
+    starting.close();
   });
 
   test('replaces all entries by those of the owner in a rebuild', async () => {

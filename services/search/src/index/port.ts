@@ -251,7 +251,7 @@ export interface InspectedIndex {
  * - No text of a query is interpreted as syntax of the engine.
  * - During a rebuild the old index answers and accepts changes; the new one gets them too, and nothing that was removed
  *   meanwhile comes back.
- * - Failures of the engine reject with `IndexFailure`.
+ * - Failures of the engine reject with `IndexFailure`, those that end by themselves with `IndexUnavailable`.
  */
 export interface SearchIndex extends VectorIndex, InspectedIndex {
   /** Returns whether the index is new or was created by another version, so that everything has to be indexed again. */
@@ -278,3 +278,6 @@ export class IndexFailure extends Error {
     this.name = 'IndexFailure';
   }
 }
+
+/** Reports that the engine cannot be reached or is not ready: the same work can succeed later. */
+export class IndexUnavailable extends IndexFailure {}

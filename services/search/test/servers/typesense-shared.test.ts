@@ -11,7 +11,7 @@ import {
   unit,
   WORKSPACE,
 } from '../../src/index/contract/harness.js';
-import { IndexFailure, type SearchIndex } from '../../src/index/port.js';
+import { IndexFailure, IndexUnavailable, type SearchIndex } from '../../src/index/port.js';
 import { openServer } from '../../src/index/typesense/client.js';
 import { openTypesenseIndex } from '../../src/index/typesense/index.js';
 import { namingFor } from '../../src/index/typesense/names.js';
@@ -235,11 +235,15 @@ describe('failing Typesense server', () => {
   };
 
   test('fails when it cannot be reached', async () => {
-    await failing(openTypesenseIndex({ urls: ['http://127.0.0.1:9'], apiKey: 'k', prefix: 'none', timeoutMs: 500 }));
+    const away = { urls: ['http://127.0.0.1:9'], apiKey: 'k', prefix: 'none', timeoutMs: 500 };
+    await expect(openTypesenseIndex(away).stats()).rejects.toThrow(IndexUnavailable);
+    await failing(openTypesenseIndex(away));
   });
 
   test('fails when it refuses the key', async () => {
-    await failing(openTypesenseIndex({ ...typesense(), apiKey: 'wrong', prefix: 'none' }));
+    const refused = { ...typesense(), apiKey: 'wrong', prefix: 'none' };
+    await expect(openTypesenseIndex(refused).stats()).rejects.not.toThrow(IndexUnavailable);
+    await failing(openTypesenseIndex(refused));
   });
 
   test('fails when it does not answer in time; the next call succeeds', async () => {

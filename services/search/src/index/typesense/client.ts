@@ -5,7 +5,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { Client, Errors } from 'typesense';
 import type { CollectionCreateSchema } from 'typesense/lib/Typesense/Collections.js';
 import type { MultiSearchRequestSchema } from 'typesense/lib/Typesense/Types.js';
-import { IndexFailure } from '../port.js';
+import { IndexFailure, IndexUnavailable } from '../port.js';
 
 export interface ServerOptions {
   /** Nodes of one cluster. */
@@ -152,7 +152,7 @@ function nodeOf(url: string): { host: string; port: number; protocol: string; pa
 async function withDeadline<T>(work: () => Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new IndexFailure(`Typesense did not answer in ${deadlineMs} ms`)), deadlineMs);
+    timer = setTimeout(() => reject(new IndexUnavailable(`Typesense did not answer in ${deadlineMs} ms`)), deadlineMs);
   });
   try {
     return await withinCall(Promise.race([work(), late]));
@@ -160,10 +160,16 @@ async function withDeadline<T>(work: () => Promise<T>, deadlineMs: number): Prom
     if (error instanceof AppError) throw error;
     if (error instanceof IndexFailure) throw error;
     if (error instanceof Errors.ObjectNotFound) throw new MissingCollection('Typesense: not found', { cause: error });
-    throw new IndexFailure(`Typesense: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    const Failure = isAway(error) ? IndexUnavailable : IndexFailure;
+    throw new Failure(`Typesense: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns whether no node has answered, or the last one was not ready or failed itself. */
+function isAway(error: unknown): boolean {
+  return !(error instanceof Errors.TypesenseError) || error instanceof Errors.ServerError;
 }
 
 interface Result {
