@@ -25,11 +25,14 @@ export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []
   return scrub as Scrub;
 }
 
-/** Returns a value, its comma-separated parts, and the credentials before the @ of a URL. */
+/**
+ * Returns a value, its comma-separated parts, and the passwords and tokens before the @ of URLs. The name of a user is no
+ * secret, and would often hide parts of results: most installations call theirs as the product.
+ */
 function partsOf(value: string): string[] {
   const parts = [value, ...value.split(',').map((part) => part.trim())];
-  const [, credentials = ''] = /:\/\/([^@/]*)@/.exec(value) ?? [];
-  return [...parts, ...credentials.split(':').flatMap((part) => [part, decoded(part)])];
+  const secrets = [...value.matchAll(/:\/\/(?:[^@/:]*:)?([^@/]*)@/g)].map(([, secret = '']) => secret);
+  return [...parts, ...secrets, ...secrets.map(decoded)];
 }
 
 function decoded(text: string): string {

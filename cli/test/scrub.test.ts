@@ -15,7 +15,19 @@ test('hides every secret from the settings, whole and in parts, at any depth', (
     'the-old-one': ['the-new-one', null, 'between us: mistyped amazon'],
   };
   expect(scrub(message)).toEqual({
-    lines: ['authentication of *** with *** failed', { cause: '***', port: '8080', tries: 3 }],
+    lines: ['authentication of somebody with *** failed', { cause: '***', port: '8080', tries: 3 }],
     '***': ['***', null, '***: *** ***'],
+  });
+});
+
+test('hides a token that a URL has instead of a user and password', () => {
+  const scrub = createScrub({ COMMONPLACE_NATS_URL: 'nats://s3same@nats:4222,nats://me:second@other:4222' });
+  expect(scrub('s3same, second and nats://me:second@other:4222 are refused')).toBe('***, *** and *** are refused');
+});
+
+test('keeps user names, which are often words that results contain', () => {
+  const scrub = createScrub({ COMMONPLACE_MONGODB_URL: 'mongodb://commonplace:opensesame@db:27017/?replicaSet=rs' });
+  expect(scrub({ type: 'commonplace.resources.resource.created' })).toEqual({
+    type: 'commonplace.resources.resource.created',
   });
 });
