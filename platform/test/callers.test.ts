@@ -123,6 +123,14 @@ describe('a served method', () => {
     }
   });
 
+  test('is unavailable to a process with another key or another time, which no client has caused', async () => {
+    const { path } = methods.find(({ path }) => callersOf(path).includes('gateway')) ?? { path: '' };
+    const late = createPeerTokens(key, 'gateway', () => Date.now() - 600_000);
+    for (const peers of [createPeerTokens(Buffer.alloc(32, 9), 'gateway'), late]) {
+      expect(await refusal(createLocalChannel(served, peers), path)).toBe('service_unavailable');
+    }
+  });
+
   test.each(callers)('is open to %s if it names that process alone, on the mesh', async (caller) => {
     const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, createPeerTokens(key, caller));
     opened.push(channel);

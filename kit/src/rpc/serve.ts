@@ -142,6 +142,19 @@ function serveStream(method: MethodDefinition, handler: Streaming, parts: Server
 }
 
 /**
+ * Returns the name of the calling process. A token that proves none means that the processes of an installation differ in
+ * the mesh key or in their clocks. No client has caused that.
+ */
+function provenPeer(call: IncomingCall, path: string, { peers, log }: ServerParts): string {
+  try {
+    return peers.verify(call.peerToken);
+  } catch (cause) {
+    log.warn('rpc.peer_unproven', { method: path, request_id: call.metadata.requestId });
+    throw Unavailable({}, { retryAfter: 1, cause });
+  }
+}
+
+/**
  * Verifies the calling process by its peer token and the caller by the caller token. Refuses a process that the method
  * does not name, and a call without a deadline.
  */
@@ -151,7 +164,7 @@ function admit(
   facts: MethodFacts,
   parts: ServerParts,
 ): Caller | undefined | Promise<Caller> {
-  const peer = parts.peers.verify(call.peerToken);
+  const peer = provenPeer(call, path, parts);
   // A service may call itself through its contract, so that the same checks apply to it as to any other caller.
   if (peer !== parts.service && !mayCall(facts, peer)) {
     parts.log.warn('rpc.peer_refused', { method: path, peer, request_id: call.metadata.requestId });
