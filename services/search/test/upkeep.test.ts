@@ -184,6 +184,7 @@ describe('recheck of writes', () => {
       expect(await bench.ids('latest')).toEqual(['a']);
       expect(await bench.ids('purged')).toEqual([]);
     });
+    expect(said).toEqual([]);
     await recheck.close();
   });
 

@@ -117,7 +117,8 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
     },
     async of(ids) {
       const drift = { ...(await repair(await differing(ids))), checked: ids.length };
-      if (drift.missing + drift.outdated + drift.surplus > 0) log.warn('index.drift', { ...drift });
+      // What has changed since is mostly an event in transit, so this is no warning as drift is.
+      if (drift.missing + drift.outdated + drift.surplus > 0) log.debug('index.rechecked', { ...drift });
       return drift;
     },
   };
