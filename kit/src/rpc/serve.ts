@@ -213,7 +213,7 @@ function reported(
   return error;
 }
 
-/** Runs the handler and commits what it wrote; runs it again after a lost race. */
+/** Runs the handler and commits what it wrote; runs it again after a lost race, unless `onLostRace` rejects. */
 async function runInWork(
   handler: Unary,
   request: unknown,
@@ -222,6 +222,7 @@ async function runInWork(
   parts: ServerParts,
   space: SpaceGuard | undefined,
   finish?: (work: UnitOfWork, answer: unknown, secrets: ReadonlySet<string>) => void,
+  onLostRace?: () => Promise<void>,
 ): Promise<unknown> {
   let turn: Turn | undefined;
   const takeTurn = async (collection: string, id: string) => {
@@ -236,7 +237,10 @@ async function runInWork(
         await commitRun(run, call, space);
       } catch (error) {
         if (!isWorthAnotherRun(error, tries)) throw commitError(error);
-        if (error instanceof LostRace) turn = await nextTurn(turn, error, parts);
+        if (error instanceof LostRace) {
+          await onLostRace?.();
+          turn = await nextTurn(turn, error, parts);
+        }
         await pause(tries);
         if (call.deadline <= Date.now()) throw commitError(error);
         forgetReply(call.reply);
@@ -320,6 +324,13 @@ function commitError(error: unknown): unknown {
   return error;
 }
 
+/** Thrown when another process has recorded the outcome of the same request meanwhile. */
+class RecordedMeanwhile extends Error {
+  constructor(readonly outcome: IdempotencyRecord) {
+    super('the outcome was recorded meanwhile');
+  }
+}
+
 /** Runs the handler under an Idempotency-Key and records its outcome, or returns the recorded one. */
 async function runOnce(
   method: MethodDefinition,
@@ -335,14 +346,19 @@ async function runOnce(
   const { requestId } = call.metadata;
   if (running.has(idempotency.id)) throw keyInProgress();
   running.add(idempotency.id);
+  const answerAgain = async (outcome: IdempotencyRecord): Promise<unknown> => {
+    if (outcome.fingerprint !== idempotency.fingerprint) throw keyReused();
+    await checkAdmission(handler, request, call, caller, parts, method);
+    replayed.add();
+    return method.responseDeserialize(replay(outcome, call.reply));
+  };
+  const requireUnrecorded = async (): Promise<void> => {
+    const outcome = await outcomes.get(idempotency.id);
+    if (isCurrent(outcome)) throw new RecordedMeanwhile(outcome);
+  };
   try {
     const known = await outcomes.get(idempotency.id);
-    if (known !== undefined && known.expiresAt > new Date().toISOString()) {
-      if (known.fingerprint !== idempotency.fingerprint) throw keyReused();
-      await checkAdmission(handler, request, call, caller, parts, method);
-      replayed.add();
-      return method.responseDeserialize(replay(known, call.reply));
-    }
+    if (isCurrent(known)) return await answerAgain(known);
     const keep = (work: UnitOfWork, record: Omit<IdempotencyRecord, 'version'>) => {
       if (known === undefined) work.insert(outcomes, record);
       else work.replace(outcomes, known, record);
@@ -359,17 +375,29 @@ async function runOnce(
           const kept = secrets.size === 0 ? answer : without(answer as Record<string, unknown>, secrets);
           keep(work, recordOfAnswer(idempotency, requestId, method.responseSerialize(kept), call.reply, secrets));
         },
+        requireUnrecorded,
       );
     } catch (error) {
       if (!(error instanceof AppError) || !isLastingError(error)) throw error;
       const work = parts.store.begin();
       keep(work, recordOfError(idempotency, requestId, error));
-      await work.commit();
+      await work.commit().catch(async (lost: unknown) => {
+        if (lost instanceof LostRace) await requireUnrecorded();
+        throw commitError(lost);
+      });
       throw error;
     }
+  } catch (error) {
+    if (!(error instanceof RecordedMeanwhile)) throw error;
+    forgetReply(call.reply);
+    return await answerAgain(error.outcome);
   } finally {
     running.delete(idempotency.id);
   }
+}
+
+function isCurrent(outcome: IdempotencyRecord | undefined): outcome is IdempotencyRecord {
+  return outcome !== undefined && outcome.expiresAt > new Date().toISOString();
 }
 
 /** Returns an answer without some of its fields, each given by its path. */
