@@ -79,6 +79,26 @@ describe('an archive of Markdown', () => {
     expect([status, JSON.parse(text).data.size_bytes]).toEqual([200, 5]);
   });
 
+  test('keeps the links of an Obsidian vault, and counts those that lead nowhere', async () => {
+    const done = await zip({
+      'Vault/Start.md':
+        'See [[Plan|the plan]], [[deep/Plan#Goals]] and [[Lost page]].\n\n![[map.png|300]]\n\n`[[Plan]]`\n',
+      'Vault/deep/Plan.md': 'Back to [[start]].\n',
+      'Vault/files/map.png': Buffer.from('89504e470d0a1a0a', 'hex'),
+      'Vault/files/unused.pdf': 'x',
+    });
+    expect(done).toMatchObject({ status: 'completed', stats: { links_rewritten: 4, links_broken: 1 } });
+    expect(done.report).toContain('`Vault/Start.md`: `[[Lost page]]`');
+    const ids = new Map((await itemsOf(by, done.id)).map((item) => [item.path, item.resource_id]));
+    const plan = `resource:${ids.get('Vault/deep/Plan.md')}`;
+    expect(await textOf(ids.get('Vault/Start.md'))).toBe(
+      `See [the plan](${plan}), [deep/Plan > Goals](${plan}#Goals) and [[Lost page]].\n\n![map.png](resource:${ids.get('Vault/files/map.png')})\n\n\`[[Plan]]\`\n`,
+    );
+    expect(await textOf(ids.get('Vault/deep/Plan.md'))).toBe(
+      `Back to [start](resource:${ids.get('Vault/Start.md')}).\n`,
+    );
+  });
+
   test('continues after a page that fails, and a retry runs only the failed ones', async () => {
     const bytes = archive({
       'good.md': '[b](bad.md)',

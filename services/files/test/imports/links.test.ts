@@ -39,7 +39,35 @@ describe('links of Markdown', () => {
 
   test('skip only front matter', () => {
     const text = '---\ntitle: "[a](b.md)"\n---\n[a](b.md)';
-    expect(redirectMarkdown(text, shout, text.lastIndexOf('[a]'))).toBe('---\ntitle: "[a](b.md)"\n---\n[a](<B.MD>)');
+    expect(redirectMarkdown(text, shout, { from: text.lastIndexOf('[a]') })).toBe(
+      '---\ntitle: "[a](b.md)"\n---\n[a](<B.MD>)',
+    );
+  });
+});
+
+describe('wiki links of Markdown', () => {
+  const known = (href: string) => (/gone/.test(href) ? undefined : href.replace(/^\[\[[^#]*/, 'resource:1'));
+  test.each([
+    ['[[page]] and [[folder/page|the page]]', '[page](resource:1) and [the page](resource:1)'],
+    ['[[page#A (b) c]] [[#Top]]', '[page > A (b) c](resource:1#A%20%28b%29%20c) [Top](resource:1#Top)'],
+    [
+      '![[a.png]] ![[b/a.png|300]] ![[a.png|Words]]',
+      '![a.png](resource:1) ![b/a.png](resource:1) ![Words](resource:1)',
+    ],
+    ['![[page]] ![[a.pdf#page=2|Plan]]', '[page](resource:1) [Plan](resource:1#page%3D2)'],
+    ['[[page|a *b* [c]]', '[[page|a *b* [c]]'],
+    ['[[page|a *b* c_d]]', '[a \\*b\\* c\\_d](resource:1)'],
+    [
+      '`[[page]]` [[page]]\n\n    [[page]]\n\n```\n[[page]]\n```',
+      '`[[page]]` [page](resource:1)\n\n    [[page]]\n\n```\n[[page]]\n```',
+    ],
+    ['| a |\n|---|\n| [[page\\|b]] [[page]] |', '| a |\n|---|\n| [b](resource:1) [page](resource:1) |'],
+    ['> - [[page]]', '> - [page](resource:1)'],
+    ['\\[[page]] [[gone]] ![[gone.png]]', '\\[[page]] [[gone]] ![[gone.png]]'],
+    ['[x [[page]]](gone.md) [![[a.png]]](gone.md)', '[x [page](resource:1)](gone.md) [![a.png](resource:1)](gone.md)'],
+  ])('%j', (text, expected) => {
+    expect(redirectMarkdown(text, known, { wikiLinks: true })).toBe(expected);
+    expect(redirectMarkdown(text, known)).toBe(text);
   });
 });
 
@@ -83,6 +111,36 @@ test('resolves links to pages, folders and files as web sites and readers do', (
   }
   for (const href of ['nowhere.md', '../../../x.md', '/nowhere', '%zz']) expect(leads(href)).toEqual({ broken: true });
   for (const href of ['https://a.test', '//a.test', 'mailto:a@b.c', '']) expect(leads(href)).toEqual({ outside: true });
+});
+
+test('resolves names as Obsidian does', () => {
+  const paths = [
+    'vault/a/Page.md',
+    'vault/b/c/Page.md',
+    'vault/b/c/Other note.md',
+    'vault/x/deep/pic.png',
+    'vault/Top.md',
+    'vault/pic.md/y.md',
+  ];
+  const { items, indexes } = itemsOf(paths.map((path) => ({ path, sizeBytes: 1 })));
+  const resolve = resolverOf(items, indexes);
+  const from = items.find(({ path }) => path === 'vault/b/c/Other note.md') as (typeof items)[number];
+  for (const [name, item] of [
+    ['Page', 'vault/b/c/Page.md'],
+    ['page.md', 'vault/b/c/Page.md'],
+    ['a/page', 'vault/a/Page.md'],
+    ['b/c/page', 'vault/b/c/Page.md'],
+    ['../../a/Page', 'vault/a/Page.md'],
+    ['top', 'vault/Top.md'],
+    ['PIC.png', 'vault/x/deep/pic.png'],
+    ['deep/pic.png', 'vault/x/deep/pic.png'],
+    ['', 'vault/b/c/Other note.md'],
+  ] as const) {
+    expect([name, resolve(from, `[[${name}`)]).toEqual([name, { item }]);
+  }
+  for (const name of ['nowhere', './Top', 'eep/pic.png', 'z/page'])
+    expect(resolve(from, `[[${name}`)).toEqual({ broken: true });
+  expect(resolve(from, '[[resource:1')).toEqual({ outside: true });
 });
 
 test('resolves paths that differ only in case exactly, and prefers a page to a folder', () => {

@@ -1,6 +1,7 @@
 import MarkdownParser, { type MarkdownIt, type Token } from 'markdown-it';
 import { htmlChanges, imagesInHtml } from './html-links.js';
 import { type Change, changed, fitted, type Redirect } from './links.js';
+import { ordinaryLink, wikiLinkOf, wikiLinkRule } from './wiki-links.js';
 
 /**
  * Characters without a block break beyond which a text is not parsed for inline marks, as in the parser of documents:
@@ -9,6 +10,9 @@ import { type Change, changed, fitted, type Redirect } from './links.js';
 const MAX_INLINE = 64 * 1024;
 
 const parser = createParser();
+/** Also parses `[[page]]`, which is plain text in Markdown of some other products. */
+const wikiParser = createParser();
+wikiParser.inline.ruler.before('link', 'wiki_link', wikiLinkRule);
 
 /** Creates the parser of documents, reduced to what matters here: which parts are code, links and HTML. */
 function createParser(): MarkdownIt {
@@ -29,14 +33,19 @@ function createParser(): MarkdownIt {
 
 /**
  * Returns Markdown with its links redirected: inline links, link definitions, and links in embedded HTML. Only
- * destinations change; code is left alone. `from` is the offset of the text after any front matter.
+ * destinations change; code is left alone. `from` is the offset of the text after any front matter. With `wikiLinks`,
+ * `[[page]]` and `![[image.png]]` become ordinary links and images if their target is known.
  */
-export function redirectMarkdown(text: string, redirect: Redirect, from = 0): string {
+export function redirectMarkdown(
+  text: string,
+  redirect: Redirect,
+  { from = 0, wikiLinks = false }: { readonly from?: number; readonly wikiLinks?: boolean } = {},
+): string {
   const body = from === 0 ? text : text.slice(from);
   // Without one of these there is no link.
-  if (!/\]\(|\]:|<[a-z]/i.test(body)) return text;
+  if (!(wikiLinks ? /\]\(|\]:|<[a-z]|\[\[/i : /\]\(|\]:|<[a-z]/i).test(body)) return text;
   const finder = createFinder(body, redirect);
-  const tokens = parser.parse(body, {});
+  const tokens = (wikiLinks ? wikiParser : parser).parse(body, {});
   for (const token of tokens) finder.block(token);
   finder.definitions(tokens);
   const changes = finder.changes.sort((a, b) => a.start - b.start);
@@ -105,6 +114,15 @@ function createFinder(text: string, redirect: Redirect): Finder {
     if (to !== undefined) changes.push({ start, end, text: fitted(text.slice(start, end), href, to) });
   }
 
+  /** Redirects a wiki link; in a cell of a table its `|` is escaped. */
+  function wikiLink(token: Token): void {
+    const { content } = token;
+    const written = [content, content.replaceAll('|', '\\|')].find((one) => pass(one) >= 0);
+    const to = written === undefined ? undefined : ordinaryLink(wikiLinkOf(token), redirect);
+    if (written !== undefined && to !== undefined)
+      changes.push({ start: cursor - written.length, end: cursor, text: to });
+  }
+
   function html(content: string): void {
     const at = pass(content);
     if (at >= 0) changes.push(...htmlChanges(content, redirect, at));
@@ -115,6 +133,7 @@ function createFinder(text: string, redirect: Redirect): Finder {
     for (const child of children) {
       if (child.type === 'code_inline') pass(child.content.split('\n')[0] as string);
       else if (child.type === 'html_inline') html(child.content);
+      else if (child.type === 'wiki_link') wikiLink(child);
       else if (child.type === 'image') {
         inline(child.children ?? []);
         destination(String(child.attrGet('src') ?? ''));

@@ -1,3 +1,4 @@
+import { writtenLink } from '../domain/wiki-links.js';
 import type { Run } from './run-parts.js';
 
 /** Redirects the links of one item and collects what happened to them. */
@@ -32,7 +33,7 @@ export function createLinks({ items }: Pick<Run, 'items'>, seq: number): Links {
       if ('outside' in target) return undefined;
       const to = 'item' in target ? items.seqOf(target.item) : undefined;
       if (to === undefined) {
-        for (let i = 0; i < times && broken.length < MAX_BROKEN_LINKS; i++) broken.push(href);
+        for (let i = 0; i < times && broken.length < MAX_BROKEN_LINKS; i++) broken.push(writtenLink(href));
         return undefined;
       }
       count += times;

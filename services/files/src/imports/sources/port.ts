@@ -67,6 +67,8 @@ export interface ItemContent {
   readonly author?: string;
   /** At most one of `markdown`, `html` and `json` is set. Links are as the source has them. */
   readonly markdown?: string;
+  /** `[[page]]` in `markdown` is a link to the page or file of that name; `resolve` gets `[[page`. */
+  readonly wikiLinks?: true;
   readonly html?: string;
   /** Document JSON, a table's `{columns, rows}` or an artifact's fields. */
   readonly json?: unknown;

@@ -8,7 +8,7 @@ import type { PutBody } from './protocol.js';
 import { type Further, isTable, splitJson } from './rows.js';
 
 /** The part of an item that may be large. */
-export type ItemBody = Pick<ItemContent, 'markdown' | 'html' | 'json'>;
+export type ItemBody = Pick<ItemContent, 'markdown' | 'wikiLinks' | 'html' | 'json'>;
 
 /** Returns the links of a body and the number of their occurrences, in the order of first occurrence. */
 export function linksOf(body: ItemBody): Map<string, number> {
@@ -20,8 +20,11 @@ export function linksOf(body: ItemBody): Map<string, number> {
   return found;
 }
 
-function redirected({ markdown, html, json }: ItemBody, redirect: Redirect): ItemBody {
-  if (markdown !== undefined) return { markdown: redirectMarkdown(markdown, redirect, frontMatterLength(markdown)) };
+function redirected({ markdown, wikiLinks, html, json }: ItemBody, redirect: Redirect): ItemBody {
+  if (markdown !== undefined) {
+    const from = frontMatterLength(markdown);
+    return { markdown: redirectMarkdown(markdown, redirect, { from, ...(wikiLinks && { wikiLinks }) }) };
+  }
   if (html !== undefined) return { html: redirectHtml(html, redirect) };
   return json === undefined ? {} : { json: redirectJson(json, redirect) };
 }

@@ -17,7 +17,7 @@ export interface OpenedSource extends Pick<Source, 'items' | 'skipped' | 'opaque
 }
 
 /** The content of an item without its body, which stays in the thread until its links are resolved. */
-export type ItemFacts = Omit<ItemContent, 'markdown' | 'html' | 'json'>;
+export type ItemFacts = Omit<ItemContent, 'markdown' | 'wikiLinks' | 'html' | 'json'>;
 
 /** A link of a body, the number of its occurrences, and its target. */
 export type FoundLink = readonly [href: string, times: number, target: LinkTarget];

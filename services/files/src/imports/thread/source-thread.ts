@@ -82,9 +82,12 @@ const handlers = {
   },
 
   async read(seq: number): Promise<ItemFacts> {
-    const { markdown, html, json, ...facts }: ItemContent = wellFormedValue(await opened().read(itemAt(seq)));
+    const { markdown, wikiLinks, html, json, ...facts }: ItemContent = wellFormedValue(
+      await opened().read(itemAt(seq)),
+    );
     const body = {
       ...(markdown !== undefined && { markdown }),
+      ...(wikiLinks !== undefined && { wikiLinks }),
       ...(html !== undefined && { html }),
       ...(json !== undefined && { json }),
     };

@@ -1,5 +1,6 @@
+import { nameIn } from '../../domain/wiki-links.js';
 import type { LinkTarget, Source, SourceItem } from '../port.js';
-import { folderOf } from './names.js';
+import { baseName, folderOf } from './names.js';
 
 const SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
 const OUTSIDE: LinkTarget = { outside: true };
@@ -7,7 +8,8 @@ const BROKEN: LinkTarget = { broken: true };
 
 /**
  * Resolves links as a reader of the files would, and as static site generators do: with or without `.md`, with `.html`
- * for `.md`, to a folder with an index, from the top of the archive, and ignoring case.
+ * for `.md`, to a folder with an index, from the top of the archive, and ignoring case. Names, as in `[[page]]`, are
+ * resolved as Obsidian does.
  */
 export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<string, string>): Source['resolve'] {
   const { folded, others } = indexOf(items);
@@ -29,7 +31,25 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
     return undefined;
   };
 
+  const byName = createNames(items);
+  /** Finds what a name means: next to the page, from the top, or the item closest to the top whose path ends with it. */
+  const named = (from: SourceItem, name: string): LinkTarget => {
+    const target = name.replaceAll('\\', '/').normalize('NFC');
+    if (SCHEME.test(target)) return OUTSIDE;
+    if (target === '') return { item: from.path };
+    const isRelative = /^\.\.?\//.test(target);
+    for (const base of isRelative ? [folderOf(from.path)] : [folderOf(from.path), '', top]) {
+      const path = joined(base, target);
+      const item = path === undefined ? undefined : find(path);
+      if (item !== undefined) return { item };
+    }
+    const item = isRelative ? undefined : byName(target);
+    return item === undefined ? BROKEN : { item };
+  };
+
   return (from, href) => {
+    const name = nameIn(href);
+    if (name !== undefined) return named(from, name);
     if (href === '' || SCHEME.test(href)) return OUTSIDE;
     const target = decoded(href.replace(/\?.*$/s, '').replaceAll('\\', '/')).normalize('NFC');
     const isRooted = target.startsWith('/');
@@ -61,6 +81,33 @@ function indexOf(items: readonly SourceItem[]) {
   }
   return { folded, others };
 }
+
+/** Returns a function that finds the page or file closest to the top whose path ends with a name. */
+function createNames(items: readonly SourceItem[]): (name: string) => string | undefined {
+  let byBase: Map<string, string[]> | undefined;
+  const index = (): Map<string, string[]> => {
+    const made = new Map<string, string[]>();
+    for (const { path, kind } of items) {
+      if (kind === 'folder') continue;
+      const base = baseName(path).toLowerCase();
+      const known = made.get(base);
+      if (known === undefined) made.set(base, [path]);
+      else known.push(path);
+    }
+    for (const paths of made.values()) paths.sort((a, b) => depthOf(a) - depthOf(b));
+    return made;
+  };
+  return (name) => {
+    byBase ??= index();
+    for (const form of formsOf(name.toLowerCase())) {
+      const found = byBase.get(baseName(form))?.find((path) => `/${path.toLowerCase()}`.endsWith(`/${form}`));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+}
+
+const depthOf = (path: string): number => path.split('/').length;
 
 /** Returns the folder that contains all items, if there is one, else the top. */
 function topOf(items: readonly SourceItem[]): string {

@@ -19,6 +19,7 @@ export async function readPage(bundle: Bundle, entry: Entry): Promise<ItemConten
     ...known('createdAt', timeIn(matter.values, ['date', 'created', 'created_at'])),
     ...known('updatedAt', timeIn(matter.values, ['updated', 'updated_at', 'lastmod', 'modified']) ?? entry.modifiedAt),
     markdown,
+    wikiLinks: true,
     ...(matter.fault === undefined ? {} : { warnings: [matter.fault] }),
   };
 }
