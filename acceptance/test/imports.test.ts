@@ -29,6 +29,21 @@ const read = async (id: string | null | undefined) =>
 const textOf = async (id: string | null | undefined) =>
   (await by.get<Content>(`/resources/${id}/content`)).data.content;
 
+/** Returns an archive whose names are UTF-8 without a flag that says so, as those of macOS. */
+function withoutUtf8Flag(zip: Buffer): Buffer {
+  const copy = Buffer.from(zip);
+  for (const [signature, offset] of [
+    ['504b0102', 8],
+    ['504b0304', 6],
+  ] as const) {
+    const bytes = Buffer.from(signature, 'hex');
+    for (let at = copy.indexOf(bytes); at >= 0; at = copy.indexOf(bytes, at + 4)) {
+      copy.writeUInt16LE(copy.readUInt16LE(at + offset) & ~0x800, at + offset);
+    }
+  }
+  return copy;
+}
+
 describe('an archive of Markdown', () => {
   test('becomes folders, documents and files, with links, metadata and tags', async () => {
     const page =
@@ -97,6 +112,25 @@ describe('an archive of Markdown', () => {
     expect(await textOf(ids.get('Vault/deep/Plan.md'))).toBe(
       `Back to [start](resource:${ids.get('Vault/Start.md')}).\n`,
     );
+  });
+
+  test('made by macOS, with decomposed names and files of its own, is imported with its links', async () => {
+    const mac = { os: 3, attrs: 0o100644 << 16 } as const;
+    const nfd = (path: string) => path.normalize('NFD');
+    const bytes = archive({
+      [nfd('Übung/Prüfung.md')]: [Buffer.from('[Å](Größe.md) ![ä](bilder/ä.svg) [[Größe]]'), mac],
+      [nfd('__MACOSX/Übung/._Prüfung.md')]: [Buffer.from('\0\u0005\u0016\u0007'), mac],
+      [nfd('Übung/Größe.md')]: [Buffer.from(nfd('[zurück](Prüfung.md)')), mac],
+      [nfd('Übung/bilder/ä.svg')]: [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), mac],
+      'Übung/Größe.md': [Buffer.from('The same name, composed'), mac],
+      'Übung/.DS_Store': [Buffer.from('\0\0\0\u0001Bud1'), mac],
+    });
+    const done = await importAll(by, workspace.id, { source_type: 'markdown_zip', ...inline(withoutUtf8Flag(bytes)) });
+    expect(done).toMatchObject({
+      status: 'completed',
+      stats: { documents: 3, files: 1, links_rewritten: 4, links_broken: 0 },
+      progress: { skipped: 2, failed: 0 },
+    });
   });
 
   test('continues after a page that fails, and a retry runs only the failed ones', async () => {

@@ -37,6 +37,16 @@ describe('an archive', () => {
     await bundle.close();
   });
 
+  test.each([[['Pa\u0301.md', 'P\u00e1.md']], [['P\u00e1.md', 'Pa\u0301.md']]])(
+    'may have paths that differ only in their Unicode normalization: %j',
+    async (paths) => {
+      const bundle = await openArchive(archive(Object.fromEntries(paths.map((path) => [path, path]))));
+      expect(bundle.entries.map(({ path }) => path)).toEqual(paths);
+      for (const path of paths) expect((await bundle.read(path, 10)).toString()).toBe(path);
+      await bundle.close();
+    },
+  );
+
   test('of several parts is read as one, and leaves no files behind', async () => {
     const first = archive({ 'Team/a.md': 'A', 'index.md': '1' });
     const second = archive({ 'Team/b.md': 'B', 'index.md': '2' });

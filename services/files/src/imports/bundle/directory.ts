@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { createBreathe } from '@commonplace/kit/slices';
+import { type Breathe, createBreathe } from '@commonplace/kit/slices';
 import { fromRandomAccessReaderPromise, getFileNameLowLevel, validateFileName, type Entry as ZipEntry } from 'yauzl';
 import { isUtf8 } from '../../media/charset.js';
 import { type Entry, ImportFault } from '../sources/port.js';
@@ -65,7 +65,25 @@ async function readEntries(bytes: Bytes, limits: ArchiveLimits, tally: Tally): P
     requireRatio(unpacked, bytes.size, limits);
     entries.push(packed(entry, path, bytes, timeOf(entry)));
   }
+  await normalizePaths(entries, breathe);
   return entries;
+}
+
+/**
+ * Normalizes paths, so that links find what macOS has packed, which decomposes accents. Of several paths that differ
+ * only by that, one is normalized: the one that is already, else the first.
+ */
+async function normalizePaths(entries: PackedEntry[], breathe: Breathe): Promise<void> {
+  const owners = new Map<string, number>();
+  for (const [at, { path }] of entries.entries()) {
+    await breathe();
+    const normal = path.normalize('NFC');
+    if (normal === path || !owners.has(normal)) owners.set(normal, at);
+  }
+  for (const [path, at] of owners) {
+    const entry = entries[at] as PackedEntry;
+    if (entry.path !== path) entries[at] = { ...entry, path };
+  }
 }
 
 /**
@@ -88,7 +106,6 @@ function safePath(name: string, limits: ArchiveLimits): string {
     );
   }
   return name
-    .normalize('NFC')
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/');

@@ -34,7 +34,7 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
   const byName = createNames(items);
   /** Finds what a name means: next to the page, from the top, or the item closest to the top whose path ends with it. */
   const named = (from: SourceItem, name: string): LinkTarget => {
-    const target = name.replaceAll('\\', '/').normalize('NFC');
+    const target = name.replaceAll('\\', '/');
     if (SCHEME.test(target)) return OUTSIDE;
     if (target === '') return { item: from.path };
     const isRelative = /^\.\.?\//.test(target);
@@ -43,7 +43,7 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
       const item = path === undefined ? undefined : find(path);
       if (item !== undefined) return { item };
     }
-    const item = isRelative ? undefined : byName(target);
+    const item = isRelative ? undefined : byName(target.normalize('NFC'));
     return item === undefined ? BROKEN : { item };
   };
 
@@ -51,7 +51,7 @@ export function resolverOf(items: readonly SourceItem[], indexes: ReadonlyMap<st
     const name = nameIn(href);
     if (name !== undefined) return named(from, name);
     if (href === '' || SCHEME.test(href)) return OUTSIDE;
-    const target = decoded(href.replace(/\?.*$/s, '').replaceAll('\\', '/')).normalize('NFC');
+    const target = decoded(href.replace(/\?.*$/s, '').replaceAll('\\', '/'));
     const isRooted = target.startsWith('/');
     const bases = isRooted ? ['', top] : [folderOf(from.path)];
     for (const base of bases) {
@@ -124,7 +124,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Joins a relative path to a folder. Returns undefined when it leads out of the archive. */
+/** Joins a relative path to a folder, normalized. Returns undefined when it leads out of the archive. */
 function joined(base: string, target: string): string | undefined {
   const parts = base === '' ? [] : base.split('/');
   for (const part of target.split('/')) {
@@ -132,7 +132,7 @@ function joined(base: string, target: string): string | undefined {
     if (part !== '..') parts.push(part);
     else if (parts.pop() === undefined) return undefined;
   }
-  return parts.join('/');
+  return parts.join('/').normalize('NFC');
 }
 
 function formsOf(path: string): string[] {
