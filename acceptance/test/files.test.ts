@@ -236,20 +236,35 @@ describe('an upload', () => {
     expect((await linkOf(by, data.resource.id)).checksum_sha256).toBe(sha256(bytes));
   });
 
-  throughGateway('says what is wrong with the bytes, and takes none after it is complete', async () => {
-    const asked = inWorkspace({ size_bytes: bytes.length, checksum_sha256: sha256(bytes) });
-    const upload = (await newFile(by, asked)).data.upload as Upload;
-    const codeOf = async (put: Response) => [
-      put.status,
-      ((await put.json()) as { error: { code: string } }).error.code,
-    ];
-    expect(await codeOf(await putBytes(upload, randomBytes(bytes.length)))).toEqual([409, 'checksum_mismatch']);
-    expect(await codeOf(await putBytes(upload, bytes.subarray(1)))).toEqual([409, 'upload_incomplete']);
-    expect(await codeOf(await putBytes(upload, randomBytes(bytes.length + 1)))).toEqual([400, 'payload_too_large']);
-    expect(((await (await putBytes(upload, bytes)).json()) as { data: unknown }).data).toMatchObject({
-      status: 'ready',
-    });
-    expect(await codeOf(await putBytes(upload, bytes))).toEqual([404, 'expired_link']);
+  throughGateway(
+    'says what is wrong with the bytes, and answers the same bytes alike once it is complete',
+    async () => {
+      const asked = inWorkspace({ size_bytes: bytes.length, checksum_sha256: sha256(bytes) });
+      const upload = (await newFile(by, asked)).data.upload as Upload;
+      const codeOf = async (put: Response) => [
+        put.status,
+        ((await put.json()) as { error: { code: string } }).error.code,
+      ];
+      expect(await codeOf(await putBytes(upload, randomBytes(bytes.length)))).toEqual([409, 'checksum_mismatch']);
+      expect(await codeOf(await putBytes(upload, bytes.subarray(1)))).toEqual([409, 'upload_incomplete']);
+      expect(await codeOf(await putBytes(upload, randomBytes(bytes.length + 1)))).toEqual([400, 'payload_too_large']);
+      const put = async () => {
+        const response = await putBytes(upload, bytes);
+        return [response.status, ((await response.json()) as { data: unknown }).data];
+      };
+      const done = await put();
+      expect(done).toEqual([200, { resource_id: expect.any(String), status: 'ready', parts_missing: 0 }]);
+      expect(await put()).toEqual(done);
+      expect(await codeOf(await putBytes(upload, randomBytes(bytes.length)))).toEqual([404, 'expired_link']);
+      expect(await codeOf(await putBytes(upload, bytes.subarray(1)))).toEqual([404, 'expired_link']);
+    },
+  );
+
+  throughGateway('that several requests put at the same time creates one version, and answers them alike', async () => {
+    const { data } = await newFile(by, inWorkspace({ size_bytes: bytes.length }));
+    const puts = await Promise.all([1, 2, 3].map(() => putBytes(data.upload as Upload, bytes)));
+    expect(puts.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await linkOf(by, data.resource.id)).file.version_count).toBe(1);
   });
 
   test('in parts is complete when the last part arrives, in any order, and can be continued', async () => {
@@ -269,6 +284,19 @@ describe('an upload', () => {
     expect(sha256((await download(link.download_url)).bytes)).toBe(sha256(large));
     const middle = await download(link.download_url, { range: `bytes=${5 * MIB - 3}-${5 * MIB + 2}` });
     expect(middle.bytes.equals(large.subarray(5 * MIB - 3, 5 * MIB + 3))).toBe(true);
+  });
+
+  throughGateway('in parts answers a part that is put again alike once it is complete', async () => {
+    const large = randomBytes(7 * MIB);
+    const { data } = await newFile(by, inWorkspace({ size_bytes: large.length }));
+    const [first, second] = (data.upload as Upload).parts as [never, never];
+    for (const part of [first, second]) expect((await putPart(part, large)).status).toBe(200);
+    expect((await linkOf(by, data.resource.id)).file.status).toBe('ready');
+    const again = await putPart(second, large);
+    const done = { resource_id: data.resource.id, status: 'ready', parts_missing: 0 };
+    expect([again.status, JSON.parse(await again.text()).data]).toEqual([200, done]);
+    const other = await putPart(second, randomBytes(large.length));
+    expect([other.status, await errorCodeOf(other)]).toEqual([404, 'expired_link']);
   });
 
   test('with one wrong part fails, and is repeated as a new version', async () => {

@@ -7,7 +7,7 @@ import { archive, finished, importAll, inline, itemsOf, putUpload } from '../src
 import { newKey, type Person, signUp } from '../src/people.js';
 import type { Content, Import, List, Me, Resource, TableContent, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
-import type { System } from '../src/system.js';
+import { mode, type System } from '../src/system.js';
 
 let system: System;
 let by: Api;
@@ -244,6 +244,8 @@ describe('an import', () => {
     const ids = events.map((text) => Number(/^id: (\d+)$/m.exec(text)?.[1]));
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
     expect(last.sequence).toBe(ids.at(-1));
+    // A client that has missed the answer puts the bytes again; a bucket takes them by itself.
+    if (mode === 'embedded') await putUpload(data, Buffer.from('# Came later'));
     const hidden = await fetch(`${system.baseUrl}/api/v1/imports/${randomUUID()}`, { headers });
     expect([hidden.status, hidden.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8']);
   });

@@ -476,6 +476,8 @@ const OTHERS: readonly HandWritten[] = [
     bytes: 'application/octet-stream',
     data: UPLOADED,
     summary: 'Uploads the bytes of a file, or of one part, to a signed URL',
+    description:
+      'May be repeated: once the upload is complete, the same bytes get the same answer while the URL is valid.',
   },
   {
     tag: 'Health',

@@ -21,7 +21,7 @@ import { MEDIA_DEFAULTS, openMedia } from './media/index.js';
 import { createBackground } from './storage/background.js';
 import { createStorageHandlers } from './storage/handlers/storage.js';
 import { openStorage } from './storage/open.js';
-import { keyCollection } from './storage/records.js';
+import { keyCollection, receiptCollection } from './storage/records.js';
 import { signingKey } from './storage/signing-key.js';
 import { createFileTextHandlers } from './texts/handlers/file-texts.js';
 import { createFileHandlers } from './uploads/handlers/files.js';
@@ -84,6 +84,7 @@ export const files = defineService({
       tokens,
       guard,
       uploads: uploadQueue.collection,
+      receipts: await store.collection(receiptCollection),
       uploadQueue,
       importUploads: createImportUploads({ ...sweepParts, imports }),
     };

@@ -140,6 +140,28 @@ export const uploadQueue: QueueSpec<Upload> = {
 };
 
 /**
+ * Records what a completed upload has received, for as long as its URLs are valid: a client that missed the answer puts
+ * the same bytes again and gets the same answer. Its id is that of the upload.
+ */
+export interface Receipt extends StoredRecord {
+  readonly sizeBytes: number;
+  readonly sha256: string;
+  /** File that the bytes became a version of, or import that received them. */
+  readonly resourceId: string;
+  readonly blobId: string;
+  /** Layout of an upload in parts. */
+  readonly partBytes?: number | undefined;
+  readonly partCount?: number | undefined;
+  readonly expiresAt: string;
+}
+
+export const receiptCollection: CollectionSpec<Receipt> = {
+  name: 'receipts',
+  indexes: [{ fields: ['expiresAt'] }],
+  expires: 'expiresAt',
+};
+
+/**
  * Records an operation on a file and its bytes. It is written before the first step and deleted after the last, so that
  * the remains of a crash can be found.
  */

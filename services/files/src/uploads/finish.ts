@@ -11,6 +11,7 @@ import { updateNode } from '../storage/update-node.js';
 import { readTextSoon } from '../texts/read-text.js';
 import type { UploadParts } from './parts.js';
 import { dropBytes, removeUpload } from './purge.js';
+import { putReceipt } from './receipts.js';
 
 /**
  * Makes uploaded bytes a version of their file and updates its node in the tree. Returns undefined when the upload was
@@ -30,6 +31,7 @@ export async function finishUpload(
     const before = await work.get(parts.files, upload.fileId);
     if (open === undefined || before === undefined) return undefined;
     work.remove(parts.uploads, open);
+    putReceipt(parts, work, open, blobId, stored);
     const reserved = (open.reserved?.bytes ?? 0) + (await useReservation(parts, work, intent));
     const { name, actor } = upload;
     return addVersion(parts, work, before, { ...stored, ...kind, revision: upload.id, blobId, name, actor }, reserved);
@@ -67,6 +69,7 @@ async function finishForImport(
     const reserved = (open.reserved?.bytes ?? 0) + (await useReservation(parts, work, intent));
     if (!(await parts.importUploads.receive(work, open, blobId, stored, reserved))) return false;
     work.remove(parts.uploads, open);
+    putReceipt(parts, work, open, blobId, stored);
     return true;
   });
   if (landed) await dropBytes(parts, upload);

@@ -4,12 +4,13 @@ import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { StoredBytes } from '../blobs/port.js';
 import type { Tokens } from '../domain/tokens.js';
 import type { SweepParts } from '../storage/parts.js';
-import type { Fault, Upload } from '../storage/records.js';
+import type { Fault, Receipt, Upload } from '../storage/records.js';
 import type { TextParts } from '../texts/parts.js';
 
 /** Holds what uploads depend on. */
 export interface UploadParts extends TextParts {
   readonly uploads: Collection<Upload>;
+  readonly receipts: Collection<Receipt>;
   readonly uploadQueue: Pick<Queue<Upload>, 'runNow'>;
   readonly tokens: Tokens;
   /** Fetches URLs that users have given. */
