@@ -1,8 +1,10 @@
 import { dictionary } from '@commonplace/kit/dictionary';
 import { lazyLibrary } from '@commonplace/kit/library';
+import { fits } from '../model/fits.js';
 import { normalizeInline } from '../model/inline.js';
-import { type Attrs, type Doc, type DocNode, MAX_DEPTH, type Mark } from '../model/model.js';
+import { type Attrs, BLOCKS, type Doc, type DocNode, INLINE, MAX_DEPTH, type Mark } from '../model/model.js';
 import { createNestingGuard, readNested } from './nesting.js';
+import { heldMark, heldNode, restore } from './rest.js';
 
 const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.meta.url);
 
@@ -14,6 +16,8 @@ interface OpenElement {
   readonly mark?: Mark;
   /** Whether the element collects plain text instead of content. */
   readonly gathers?: boolean;
+  /** Whether the text in the element is ignored. */
+  readonly silences?: boolean;
 }
 
 const MARKS: Readonly<Record<string, string>> = dictionary({
@@ -84,6 +88,8 @@ interface Reading {
   level: number;
   /** Number of open elements whose text is ignored. */
   silent: number;
+  /** What the element of the open line does not express (`data-attrs`). */
+  rest: string | undefined;
   /** Text collected so far for an open code block, formula or summary. */
   gathered: string | undefined;
 }
@@ -109,11 +115,14 @@ function place(block: DocNode, reading: Reading): void {
 function endLine(reading: Reading): void {
   const content = normalizeInline(reading.inline);
   reading.inline = [];
+  const { rest } = reading;
   const [only] = content;
   if (only === undefined) return;
-  if (reading.level > 0) place({ type: 'heading', attrs: { level: reading.level }, content }, reading);
-  else if (content.length === 1 && only.type === 'image' && only.marks === undefined) place(only, reading);
-  else place({ type: 'paragraph', content }, reading);
+  reading.rest = undefined;
+  const isImage = content.length === 1 && only.type === 'image' && only.marks === undefined;
+  if (reading.level > 0) place(restore({ type: 'heading', attrs: { level: reading.level }, content }, rest), reading);
+  else if (isImage && rest === undefined) place(only, reading);
+  else place(restore({ type: 'paragraph', content }, rest), reading);
 }
 
 function addText(text: string, reading: Reading): void {
@@ -134,6 +143,11 @@ function addInline(node: DocNode, { inline, marks }: Reading): void {
 }
 
 function markOf(name: string, attributes: Attributes): Mark | undefined {
+  const mark = nativeMark(name, attributes);
+  return mark === undefined ? heldMark(attributes['data-mark']) : restore(mark, attributes['data-attrs']);
+}
+
+function nativeMark(name: string, attributes: Attributes): Mark | undefined {
   const comment = attributes['data-comment'];
   if (name === 'span' && comment) return { type: 'comment', attrs: { id: comment } };
   if (name === 'a' && attributes.href !== undefined) {
@@ -149,7 +163,28 @@ function imageOf(attributes: Attributes): DocNode | undefined {
   if (!attributes.src) return undefined;
   const attrs: Attrs = { src: attributes.src.trim() };
   for (const name of ['alt', 'title']) if (attributes[name]) attrs[name] = attributes[name];
-  return { type: 'image', attrs };
+  for (const name of ['width', 'height']) {
+    const size = attributes[name] ?? '';
+    if (/^\d{1,5}%?$/.test(size)) attrs[name] = size.endsWith('%') ? size : Number(size);
+  }
+  return restore({ type: 'image', attrs }, attributes['data-attrs']);
+}
+
+/** Elements that are read, in addition to those above. */
+const OTHERS = 'a br div h1 h2 h3 h4 h5 h6 hr img input pre span summary wbr'.split(' ');
+const READABLE: ReadonlySet<string> = new Set([
+  ...Object.keys(MARKS),
+  ...Object.keys(CONTAINERS),
+  ...BREAKING,
+  ...OTHERS,
+]);
+
+/** Returns whether HTML consists of elements that are read; others, and comments, would be lost. */
+export function isReadable(html: string): boolean {
+  for (const [, name = ''] of html.matchAll(/<(?:[!?]|\/?([a-z][^\s/>]*))/gi)) {
+    if (!READABLE.has(name.toLowerCase())) return false;
+  }
+  return true;
 }
 
 /** Opens a block that holds others. Opens nothing if the block may not be placed here or is nested too deep. */
@@ -168,8 +203,10 @@ function openFrame(type: string, attributes: Attributes, reading: Reading): Open
     }
   }
   const kind = attributes['data-callout'];
+  if (type === 'footnote') attrs.label = attributes.label as string;
   if (type === 'callout') attrs.kind = /^[a-z][\w-]*$/.test(kind ?? '') ? (kind as string) : 'note';
-  if (Object.keys(attrs).length > 0) frame.attrs = attrs;
+  const { attrs: all } = restore({ type, attrs }, attributes['data-attrs']);
+  if (all !== undefined && Object.keys(all).length > 0) frame.attrs = all;
   reading.frames.push(frame);
   return { frame };
 }
@@ -184,10 +221,14 @@ function openElement(name: string, attributes: Attributes, reading: Reading): Op
   if (reading.gathered !== undefined) {
     const language = name === 'code' ? /(?:^|\s)language-(\S+)/.exec(attributes.class ?? '')?.[1] : undefined;
     const holder = reading.opened.findLast(({ gathers }) => gathers)?.frame;
-    if (language !== undefined && holder?.type === 'code_block') holder.attrs = { language };
+    if (language !== undefined && holder?.type === 'code_block') {
+      holder.attrs = { ...holder.attrs, language };
+    }
     if (name === 'br') reading.gathered += '\n';
     return {};
   }
+  const held = openHeld(name, attributes, reading);
+  if (held !== undefined) return held;
   const mark = markOf(name, attributes);
   if (mark !== undefined) {
     if (reading.marks.length >= MAX_MARKS) return {};
@@ -200,31 +241,70 @@ function openElement(name: string, attributes: Attributes, reading: Reading): Op
   return openBlock(name, attributes, reading);
 }
 
+/** Opens an element that holds a node for which HTML has none, or that only shows such a node; undefined for others. */
+function openHeld(name: string, attributes: Attributes, reading: Reading): OpenElement | undefined {
+  if (attributes['data-card'] !== undefined) return { silences: true };
+  const label = attributes['data-footnote'];
+  if (name === 'sup' && label !== undefined && LABEL.test(label)) {
+    addInline({ type: 'footnote_ref', attrs: { label } }, reading);
+    return { silences: true };
+  }
+  const node = heldNode(attributes['data-node']);
+  if (node === undefined || reading.frames.length > MAX_DEPTH) return undefined;
+  if (name === 'span') {
+    if (!INLINE.has(node.type)) return undefined;
+    addInline(node, reading);
+    return { silences: true };
+  }
+  endLine(reading);
+  if (node.type !== 'html' && BLOCKS[node.type]?.holds !== 'none') {
+    if (INLINE.has(node.type)) return undefined;
+    const frame = { ...node, content: [] };
+    reading.frames.push(frame);
+    return { frame };
+  }
+  place(node, reading);
+  return { silences: true };
+}
+
+const LABEL = /^[^\]\s^[]{1,200}$/;
+
 function openBlock(name: string, attributes: Attributes, reading: Reading): OpenElement {
   if (name === 'br') addInline({ type: 'hard_break' }, reading);
   else if (name === 'img') {
     const image = imageOf(attributes);
     if (image !== undefined) addInline(image, reading);
   } else if (name === 'input' && attributes.type === 'checkbox' && top(reading).type === 'list_item') {
-    top(reading).attrs = { checked: attributes.checked !== undefined };
+    top(reading).attrs = { ...top(reading).attrs, checked: attributes.checked !== undefined };
   } else if (name === 'pre' || attributes['data-math'] === 'block') {
     endLine(reading);
-    return openText({ type: name === 'pre' ? 'code_block' : 'math' }, reading);
+    return openText(restore({ type: name === 'pre' ? 'code_block' : 'math' }, attributes['data-attrs']), reading);
   } else if (name === 'summary' && top(reading).type === 'toggle') {
     return openText({ type: 'summary' }, reading);
   } else if (/^h[1-6]$/.test(name)) {
     endLine(reading);
     reading.level = Number(name[1]);
+    reading.rest = attributes['data-attrs'];
   } else if (name === 'hr') {
     endLine(reading);
-    place({ type: 'divider' }, reading);
+    place(restore({ type: 'divider' }, attributes['data-attrs']), reading);
+  } else if (name === 'section' && attributes['data-type'] === FOOTNOTES) {
+    endLine(reading);
+    return openFrame(FOOTNOTES, {}, reading);
+  } else if (top(reading).type === FOOTNOTES && (name === 'ol' || name === 'li')) {
+    const label = /^fn-(.*)$/s.exec(attributes.id ?? '')?.[1] ?? '';
+    if (name === 'li' && LABEL.test(label)) return openFrame('footnote', { ...attributes, label }, reading);
   } else {
     const type = attributes['data-callout'] === undefined ? CONTAINERS[name] : 'callout';
     if (type !== undefined || BREAKING.has(name)) endLine(reading);
     if (type !== undefined) return openFrame(type, attributes, reading);
+    if (name === 'p') reading.rest = attributes['data-attrs'];
   }
   return {};
 }
+
+/** Type of the frame that holds the footnotes at the end of a document, which become blocks of the document. */
+const FOOTNOTES = 'footnotes';
 
 /** Turns the collected text into the block or inline node that it was collected for. */
 function closeText(node: DocNode, reading: Reading): void {
@@ -237,7 +317,7 @@ function closeText(node: DocNode, reading: Reading): void {
       return;
     }
     case 'math':
-      place({ type: 'math', attrs: { tex: text.trim() } }, reading);
+      place({ ...node, attrs: { ...node.attrs, tex: text.trim() } }, reading);
       return;
     case 'math_inline':
       addInline({ type: 'math_inline', attrs: { tex: text.trim() } }, reading);
@@ -246,7 +326,7 @@ function closeText(node: DocNode, reading: Reading): void {
       addInline({ ...node, attrs: { ...node.attrs, name: text.trim().replace(/^@/, '') } }, reading);
       return;
     default:
-      top(reading).attrs = { summary: text.replace(/\s+/g, ' ').trim() };
+      top(reading).attrs = { ...top(reading).attrs, summary: text.replace(/\s+/g, ' ').trim() };
   }
 }
 
@@ -257,8 +337,11 @@ function closeElement(name: string, reading: Reading): void {
   else if (frame !== undefined) {
     endLine(reading);
     reading.frames.pop();
-    const block = closeFrame(frame);
-    if (block !== undefined) place(block, reading);
+    if (frame.type === FOOTNOTES) for (const block of frame.content ?? []) place(block, reading);
+    else {
+      const block = closeFrame(frame);
+      if (block !== undefined) place(block, reading);
+    }
   } else if (BREAKING.has(name) || CONTAINERS[name] !== undefined) endLine(reading);
   else if (/^h[1-6]$/.test(name)) {
     endLine(reading);
@@ -277,8 +360,12 @@ function closeFrame(frame: DocNode): DocNode | undefined {
     case 'bullet_list':
     case 'ordered_list':
       return content.length === 0 ? undefined : closeList(frame);
-    default:
+    case 'list_item':
+    case 'table_row':
       return frame;
+    default:
+      if (frame.type === 'directive' || fits(frame.type, content)) return frame;
+      return { ...frame, type: 'directive', attrs: { ...frame.attrs, directive: frame.type } };
   }
 }
 
@@ -297,9 +384,8 @@ function closeTable(frame: DocNode): DocNode | undefined {
     if (Object.keys(attrs).length > 0) cell.attrs = attrs;
     else delete cell.attrs;
   }
-  return align.some((side) => side !== null)
-    ? { type: 'table', attrs: { align }, content: rows }
-    : { type: 'table', content: rows };
+  const attrs: Attrs = { ...frame.attrs, ...(align.some((side) => side !== null) && { align }) };
+  return Object.keys(attrs).length > 0 ? { type: 'table', attrs, content: rows } : { type: 'table', content: rows };
 }
 
 /**
@@ -323,21 +409,23 @@ function parseNested(html: string): Doc {
     marks: [],
     inline: [],
     level: 0,
+    rest: undefined,
     silent: 0,
     gathered: undefined,
   };
   const parser = new (library().Parser)({
     onopentag(name, attributes) {
       nesting.onOpen();
-      if (SILENT.has(name)) reading.silent += 1;
-      reading.opened.push(reading.silent > 0 ? {} : openElement(name, attributes, reading));
+      const opened = reading.silent > 0 || SILENT.has(name) ? {} : openElement(name, attributes, reading);
+      const silences = SILENT.has(name) || opened.silences;
+      if (silences) reading.silent += 1;
+      reading.opened.push(silences ? { silences } : opened);
     },
     ontext: (text) => addText(text, reading),
     onclosetag(name) {
       nesting.onClose();
-      if (reading.silent > 0) reading.opened.pop();
-      else closeElement(name, reading);
-      if (SILENT.has(name)) reading.silent -= 1;
+      if (reading.silent === 0) closeElement(name, reading);
+      else if (reading.opened.pop()?.silences) reading.silent -= 1;
     },
   });
   parser.end(html);

@@ -3,6 +3,8 @@ import { isTight } from '../markdown/tight.js';
 import { escapeHtml } from '../model/escape.js';
 import { hasMark, inlineSteps } from '../model/inline.js';
 import { attr, attrText, type Doc, type DocNode, eachBlock, holdsInline, type Mark } from '../model/model.js';
+import { isReadable } from './read.js';
+import { unexpressed } from './rest.js';
 import { type Sanitised, sanitise } from './sanitise.js';
 
 export interface HtmlOptions {
@@ -11,10 +13,13 @@ export interface HtmlOptions {
    * function, `resource:` addresses are kept and the others are not links.
    */
   readonly resolve?: (target: string) => string | undefined;
+  /** Adds `data-` attributes from which `parseHtml` restores what HTML has no elements for. */
+  readonly restorable?: boolean;
 }
 
 interface Writer {
   readonly out: string[];
+  readonly restorable: boolean;
   readonly resolve: (target: string) => string | undefined;
   /** Numbers of footnotes by label, in the order of the first reference to each. */
   readonly numbers: Map<string, number>;
@@ -30,7 +35,8 @@ export function toHtml(doc: Doc, options: HtmlOptions = {}): Sanitised {
     const label = attrText(block, 'label');
     if (block.type === 'footnote' && !footnotes.has(label)) footnotes.set(label, block);
   });
-  const writer: Writer = { out: [], resolve: options.resolve ?? keepResources, numbers: new Map(), footnotes };
+  const { resolve = keepResources, restorable = false } = options;
+  const writer: Writer = { out: [], restorable, resolve, numbers: new Map(), footnotes };
   writeBlocks(doc.content, writer);
   writeFootnotes(writer);
   return sanitise(writer.out.join(''));
@@ -43,7 +49,7 @@ function writeFootnotes(writer: Writer): void {
   // Rendering a footnote may refer to others. All have numbers by now, so no reference adds one.
   const ordered = [...writer.footnotes].sort(([a], [b]) => numberOf(a, writer) - numberOf(b, writer));
   for (const [label, block] of ordered) {
-    writer.out.push(`<li id="fn-${escapeHtml(label)}"${idOf(block)}>`);
+    writer.out.push(`<li id="fn-${escapeHtml(label)}"${ownOf(block, writer)}>`);
     writeBlocks(block.content ?? [], writer);
     writer.out.push('</li>\n');
   }
@@ -58,12 +64,26 @@ function numberOf(label: string, { numbers }: Writer): number {
 
 const idOf = (block: DocNode): string => (block.id === undefined ? '' : ` data-block="${escapeHtml(block.id)}"`);
 
+/** Returns the id of a block, and what its element does not express, as attributes of the element. */
+const ownOf = (block: DocNode, writer: Writer): string => idOf(block) + restOf(block, writer);
+
+function restOf(node: DocNode | Mark, { restorable }: Writer): string {
+  const rest = restorable ? unexpressed(node) : undefined;
+  return rest === undefined ? '' : dataOf('data-attrs', rest);
+}
+
+const dataOf = (name: string, value: object): string => ` ${name}="${escapeHtml(JSON.stringify(value))}"`;
+
+/** Returns the attribute that holds a node which has no element of its own; empty if it is not to be restored. */
+const nodeOf = ({ type, attrs, extra }: DocNode, { restorable }: Writer): string =>
+  restorable ? dataOf('data-node', { type, attrs, ...extra }) : '';
+
 function writeBlocks(blocks: readonly DocNode[], writer: Writer): void {
   for (const block of blocks) writeBlock(block, writer);
 }
 
 function element(tag: string, block: DocNode, attributes: string, writer: Writer, inside: () => void): void {
-  writer.out.push(`<${tag}${attributes}${idOf(block)}>`);
+  writer.out.push(`<${tag}${attributes}${ownOf(block, writer)}>`);
   inside();
   writer.out.push(`</${tag}>\n`);
 }
@@ -85,7 +105,7 @@ function blocksIn(tag: string, attributes: string, block: DocNode, writer: Write
 const WRITERS: Readonly<Record<string, BlockWriter>> = dictionary({
   paragraph: inlineIn('p'),
   heading: (block, writer) => inlineIn(`h${levelOf(block)}`)(block, writer),
-  divider: (block, { out }) => out.push(`<hr${idOf(block)} />\n`),
+  divider: (block, writer) => writer.out.push(`<hr${ownOf(block, writer)} />\n`),
   blockquote: (block, writer) => blocksIn('blockquote', '', block, writer),
   callout: (block, writer) =>
     blocksIn('aside', ` data-callout="${escapeHtml(attrText(block, 'kind') || 'note')}"`, block, writer),
@@ -95,15 +115,21 @@ const WRITERS: Readonly<Record<string, BlockWriter>> = dictionary({
   code_block: writeCode,
   math: (block, writer) =>
     element('div', block, ' data-math="block"', writer, () => writer.out.push(escapeHtml(attrText(block, 'tex')))),
-  image: (block, writer) => element('p', block, '', writer, () => writeImage(block, writer)),
-  html: (block, { out }) => out.push(`${attrText(block, 'html')}\n`),
+  image: (block, writer) => {
+    writer.out.push(`<p${idOf(block)}>`);
+    writeImage(block, writer);
+    writer.out.push('</p>\n');
+  },
+  html: writeHtml,
   table: writeTable,
   toggle: writeToggle,
-  front_matter: () => {},
+  front_matter: (block, writer) => {
+    if (writer.restorable) writeOther(block, writer);
+  },
   // Footnotes are rendered at the end; a second one with the same label is rendered in place.
   footnote: (block, writer) => {
     const shown = writer.footnotes.get(attrText(block, 'label')) === block;
-    if (!shown) blocksIn('div', ' data-type="footnote"', block, writer);
+    if (!shown) writeOther(block, writer);
   },
 });
 
@@ -116,7 +142,9 @@ function writeCode(block: DocNode, writer: Writer): void {
   const language = attrText(block, 'language');
   const text = (block.content ?? []).map((node) => node.text ?? '').join('');
   const kind = language === '' ? '' : ` class="language-${escapeHtml(language)}"`;
-  writer.out.push(`<pre${idOf(block)}><code${kind}>${escapeHtml(text)}${text === '' ? '' : '\n'}</code></pre>\n`);
+  writer.out.push(
+    `<pre${ownOf(block, writer)}><code${kind}>${escapeHtml(text)}${text === '' ? '' : '\n'}</code></pre>\n`,
+  );
 }
 
 function writeList(block: DocNode, writer: Writer): void {
@@ -137,7 +165,8 @@ function writeItem(item: DocNode, list: DocNode, tight: boolean, writer: Writer)
       writer.out.push(`<input type="checkbox" disabled=""${checked ? ' checked=""' : ''} /> `);
     }
     for (const block of item.content ?? []) {
-      if (!tight || (block.type !== 'paragraph' && block.type !== 'image')) writeBlock(block, writer);
+      const isLine = block.type === 'paragraph' || block.type === 'image';
+      if (!tight || !isLine || restOf(block, writer) !== '') writeBlock(block, writer);
       else if (block.type === 'image') writeImage(block, writer);
       else if (block.id === undefined) writeInline(block.content ?? [], writer);
       else element('span', block, '', writer, () => writeInline(block.content ?? [], writer));
@@ -153,9 +182,8 @@ function writeTable(block: DocNode, writer: Writer): void {
     writer.out.push('<tr>');
     (row.content ?? []).forEach((cell, column) => {
       const side = Array.isArray(align) ? align[column] : undefined;
-      writer.out.push(
-        typeof side === 'string' ? `<${tag} align="${escapeHtml(side)}"${spans(cell)}>` : `<${tag}${spans(cell)}>`,
-      );
+      const aligned = typeof side === 'string' ? ` align="${escapeHtml(side)}"` : '';
+      writer.out.push(`<${tag}${aligned}${spans(cell)}${restOf(cell, writer)}>`);
       if (holdsInline(cell)) writeInline(cell.content ?? [], writer);
       else writeBlocks(cell.content ?? [], writer);
       writer.out.push(`</${tag}>`);
@@ -201,16 +229,22 @@ function writeToggle(block: DocNode, writer: Writer): void {
 
 function writeOther(block: DocNode, writer: Writer): void {
   const { out } = writer;
-  element('div', block, ` data-type="${escapeHtml(block.type)}"`, writer, () => {
-    const card = cardOf(block);
-    if (card !== undefined) writeLink(card.target, card.words, writer);
-    if (block.content === undefined) return;
-    if (holdsInline(block)) writeInline(block.content, writer);
-    else {
-      out.push('\n');
-      writeBlocks(block.content, writer);
-    }
-  });
+  out.push(`<div data-type="${escapeHtml(block.type)}"${nodeOf(block, writer)}${idOf(block)}>`);
+  const card = cardOf(block);
+  if (card !== undefined) writeLink(card.target, card.words, writer, writer.restorable ? ' data-card=""' : '');
+  if (block.content !== undefined && holdsInline(block)) writeInline(block.content, writer);
+  else if (block.content !== undefined) {
+    out.push('\n');
+    writeBlocks(block.content, writer);
+  }
+  out.push('</div>\n');
+}
+
+/** Writes HTML as it is. What would not be read again is held by an element around it. */
+function writeHtml(block: DocNode, writer: Writer): void {
+  const html = attrText(block, 'html');
+  if (!writer.restorable || isReadable(html)) writer.out.push(`${html}\n`);
+  else writer.out.push(`<div${nodeOf(block, writer)}>${sanitise(html).html}</div>\n`);
 }
 
 /** Returns the address of a target. Targets within the workspace are resolved by the caller's `resolve`. */
@@ -218,10 +252,11 @@ function addressOf(target: string, writer: Writer): string | undefined {
   return /^(resource|user|page):/.test(target) ? writer.resolve(target) : target;
 }
 
-function writeLink(target: string, words: string, writer: Writer): void {
+function writeLink(target: string, words: string, writer: Writer, more = ''): void {
   const address = addressOf(target, writer);
   const text = escapeHtml(words);
-  writer.out.push(address === undefined ? text : `<a href="${escapeHtml(address)}">${text}</a>`);
+  if (address !== undefined) writer.out.push(`<a href="${escapeHtml(address)}"${more}>${text}</a>`);
+  else writer.out.push(more === '' ? text : `<span${more}>${text}</span>`);
 }
 
 function writeImage(node: DocNode, writer: Writer): void {
@@ -231,7 +266,7 @@ function writeImage(node: DocNode, writer: Writer): void {
   const size = ['width', 'height']
     .filter((name) => /^\d{1,5}%?$/.test(attrText(node, name)))
     .map((name) => ` ${name}="${attrText(node, name)}"`);
-  const more = (title === '' ? '' : ` title="${escapeHtml(title)}"`) + size.join('');
+  const more = (title === '' ? '' : ` title="${escapeHtml(title)}"`) + size.join('') + restOf(node, writer);
   writer.out.push(address === undefined ? alt : `<img src="${escapeHtml(address)}" alt="${alt}"${more} />`);
 }
 
@@ -248,13 +283,19 @@ const TAGS: Readonly<Record<string, string>> = dictionary({
 /** Returns the opening and the closing tag of a mark; both are empty if the mark is not rendered. */
 function tagsOf(mark: Mark, writer: Writer): [string, string] {
   const tag = TAGS[mark.type];
-  if (tag !== undefined) return [`<${tag}>`, `</${tag}>`];
-  if (mark.type === 'comment') return [`<span data-comment="${escapeHtml(attrText(mark, 'id'))}">`, '</span>'];
-  if (mark.type !== 'link') return ['', ''];
-  const address = addressOf(attrText(mark, 'href'), writer);
-  if (address === undefined) return ['', ''];
-  const title = attrText(mark, 'title');
-  return [`<a href="${escapeHtml(address)}"${title === '' ? '' : ` title="${escapeHtml(title)}"`}>`, '</a>'];
+  if (tag !== undefined) return [`<${tag}${restOf(mark, writer)}>`, `</${tag}>`];
+  if (mark.type === 'comment') {
+    return [`<span data-comment="${escapeHtml(attrText(mark, 'id'))}"${restOf(mark, writer)}>`, '</span>'];
+  }
+  const address = mark.type === 'link' ? addressOf(attrText(mark, 'href'), writer) : undefined;
+  if (address !== undefined) {
+    const title = attrText(mark, 'title');
+    const titled = title === '' ? '' : ` title="${escapeHtml(title)}"`;
+    return [`<a href="${escapeHtml(address)}"${titled}${restOf(mark, writer)}>`, '</a>'];
+  }
+  // A mark of code is written with its text.
+  if (!writer.restorable || mark.type === 'code') return ['', ''];
+  return [`<span${dataOf('data-mark', mark)}>`, '</span>'];
 }
 
 function writeInline(nodes: readonly DocNode[], writer: Writer): void {
@@ -277,9 +318,13 @@ function writeLeaf(node: DocNode, writer: Writer): void {
     case 'image':
       writeImage(node, writer);
       return;
-    case 'html':
-      out.push(attrText(node, 'html'));
+    case 'html': {
+      const html = attrText(node, 'html');
+      // A tag that is not read is held by an element before it, because it may be one of a pair.
+      if (writer.restorable && !isReadable(html)) writeHeld(node, writer, () => {});
+      out.push(html);
       return;
+    }
     case 'math_inline':
       out.push(`<span data-math="inline">${escapeHtml(attrText(node, 'tex'))}</span>`);
       return;
@@ -291,17 +336,27 @@ function writeLeaf(node: DocNode, writer: Writer): void {
       return;
     }
     case 'wiki_link':
-      writeLink(`page:${attrText(node, 'target')}`, attrText(node, 'label') || attrText(node, 'target'), writer);
+      writeHeld(node, writer, () =>
+        writeLink(`page:${attrText(node, 'target')}`, attrText(node, 'label') || attrText(node, 'target'), writer),
+      );
       return;
     case 'emoji':
-      out.push(escapeHtml(attrText(node, 'emoji') || `:${attrText(node, 'name')}:`));
+      writeHeld(node, writer, () => out.push(escapeHtml(attrText(node, 'emoji') || `:${attrText(node, 'name')}:`)));
       return;
     case 'footnote_ref':
       writeFootnoteRef(attrText(node, 'label'), writer);
       return;
     default:
-      out.push(escapeHtml(node.text ?? ''));
+      writeHeld(node, writer, () => out.push(escapeHtml(node.text ?? '')));
   }
+}
+
+/** Writes an inline node that has no element of its own; if it is to be restored, an element around it holds it. */
+function writeHeld(node: DocNode, writer: Writer, inside: () => void): void {
+  const held = nodeOf(node, writer);
+  if (held !== '') writer.out.push(`<span${held}>`);
+  inside();
+  if (held !== '') writer.out.push('</span>');
 }
 
 function writeFootnoteRef(label: string, writer: Writer): void {

@@ -97,7 +97,7 @@ function write(doc: Doc, format: DocumentFormat): string {
     case 'markdown':
       return toMarkdown(doc);
     case 'html':
-      return toHtml(doc).html;
+      return toHtml(doc, { restorable: true }).html;
     case 'text':
       return toText(doc);
     case 'json':

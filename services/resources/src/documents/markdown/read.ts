@@ -1,4 +1,5 @@
-import { type Attrs, BLOCKS, type Doc, type DocNode, INLINE } from '../model/model.js';
+import { fits } from '../model/fits.js';
+import { type Attrs, BLOCKS, type Doc, type DocNode } from '../model/model.js';
 import { type Environment, type Token, tokenize, unescapeMarkdown } from './parser.js';
 import { readInline } from './read-inline.js';
 import { isAttributeName, isDirectiveName } from './rules/attributes.js';
@@ -138,28 +139,6 @@ const isNode = (value: unknown): value is Attrs => typeof value === 'object' && 
 
 const withContent = (node: DocNode, content: DocNode[]): DocNode =>
   content.length === 0 && (BLOCKS[node.type]?.holds ?? 'none') === 'none' ? node : { ...node, content };
-
-/** Returns whether a block of this type may hold the given blocks; one of unknown type may hold any. */
-function fits(type: string, content: readonly DocNode[]): boolean {
-  const all = (...types: string[]) => content.every((node) => types.includes(node.type));
-  switch (BLOCKS[type]?.holds) {
-    case 'items':
-      return content.length > 0 && all('list_item');
-    case 'rows':
-      return content.length > 0 && all('table_row');
-    case 'cells':
-      return content.length > 0 && all('table_cell');
-    case 'columns':
-      return all('column');
-    case 'inline':
-    case 'text':
-      return false;
-    case 'none':
-      return content.length === 0;
-    default:
-      return type !== 'directive' && type !== 'doc' && !INLINE.has(type);
-  }
-}
 
 /** Closes a quote, which becomes a callout if its first line is `[!KIND]`. */
 function closeQuote(content: DocNode[], kind: string | undefined): DocNode {
