@@ -6,14 +6,14 @@ import { stemOf } from './stem.js';
  * Version of the analyser. It changes whenever a text yields other terms than before; an index of another version is
  * rebuilt.
  */
-export const ANALYSER_VERSION = `1/${process.versions.unicode}`;
+export const ANALYSER_VERSION = `2/${process.versions.unicode}`;
 
 /** Characters beyond which words are truncated: people do not type such words, and encoded data is full of them. */
 export const MAX_TERM = 64;
 
 /** Holds one term of a text. Offsets are UTF-16 units of the folded text. */
 export interface Token {
-  /** Term in the index: the stem of a word, or two adjacent characters. */
+  /** Term in the index: the stem of a word, two adjacent characters, or an emoji. */
   term: string;
   /** The folded word as it is written. */
   surface: string;
@@ -35,7 +35,7 @@ export function kindAt(text: string, at: number): number {
   const kind = pageOf(unit >> 8).kinds[unit & 255] as number;
   if (kind === Kind.SURROGATE) return kindOf(String.fromCodePoint(text.codePointAt(at) as number));
   // A folded unit that could be folded further is classified as it is.
-  return kind > Kind.JOINER ? kindOf(text.charAt(at)) : kind;
+  return kind >= Kind.IGNORED ? kindOf(text.charAt(at)) : kind;
 }
 
 function widthAt(text: string, at: number): number {
@@ -58,6 +58,10 @@ export function nextToken(text: string, from: number, token: Token): boolean {
       readGram(text, at, token);
       return true;
     }
+    if (kind === Kind.EMOJI) {
+      readEmoji(text, at, token);
+      return true;
+    }
   }
   return false;
 }
@@ -72,6 +76,22 @@ function readGram(text: string, at: number, token: Token): void {
   token.surface = token.term;
   token.gram = true;
 }
+
+const FLAG = /\p{Regional_Indicator}{2}/uy;
+
+/** Reads an emoji, or the two letters of a flag. Of a sequence, such as a family, each part is a word. */
+function readEmoji(text: string, at: number, token: Token): void {
+  FLAG.lastIndex = at;
+  token.start = at;
+  token.end = FLAG.test(text) ? FLAG.lastIndex : at + widthAt(text, at);
+  token.next = token.end;
+  token.term = text.slice(at, token.end);
+  token.surface = token.term;
+  token.gram = false;
+}
+
+/** Returns whether a term is an emoji. */
+export const isEmoji = (term: string): boolean => term !== '' && kindAt(term, 0) === Kind.EMOJI;
 
 function readWord(text: string, at: number, token: Token): void {
   let end = at;

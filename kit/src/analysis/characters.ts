@@ -10,14 +10,16 @@ export const Kind = {
   GRAM: 2,
   /** Occurs within words and is removed from them: apostrophes. */
   JOINER: 3,
+  /** An emoji, which is a word by itself. */
+  EMOJI: 4,
   /** Removed as if it were absent: accents over Latin letters, soft hyphens. */
-  IGNORED: 4,
+  IGNORED: 5,
   /** Folds into several units or depends on its neighbour: see `foldCluster`. */
-  COMPLEX: 5,
+  COMPLEX: 6,
   /** Combines with the preceding character: voiced sound marks, Hangul vowels and finals. */
-  COMPOSING: 6,
+  COMPOSING: 7,
   /** Half of a character beyond the Basic Multilingual Plane. */
-  SURROGATE: 7,
+  SURROGATE: 8,
 } as const;
 
 /** Holds kinds and folded units of 256 consecutive UTF-16 units. */
@@ -29,6 +31,9 @@ export interface CharacterPage {
 const GRAM =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u;
 const LETTER = /[\p{L}\p{N}\p{M}]/u;
+/** Characters that are shown as pictures, and halves of flags; not arrows and signs such as ©. */
+const EMOJI =
+  /\p{Emoji_Presentation}|\p{Regional_Indicator}|(?=[\u2600-\u27bf\u{1f000}-\u{1faff}])\p{Extended_Pictographic}/u;
 /** Marks of scripts that people commonly search without them: Latin, Greek, Cyrillic, Hebrew, Arabic. */
 const ACCENTS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]/g;
 const IGNORED = /^(?:[\u00ad\u0640\u200c\u2060\ufeff]|[\u{e0100}-\u{e01ef}])$/u;
@@ -72,7 +77,7 @@ export function foldCluster(cluster: string): string {
 
 /** Returns the kind of a folded character. */
 export function kindOf(character: string): number {
-  if (!LETTER.test(character)) return Kind.SEPARATOR;
+  if (!LETTER.test(character)) return EMOJI.test(character) ? Kind.EMOJI : Kind.SEPARATOR;
   return GRAM.test(character) ? Kind.GRAM : Kind.WORD;
 }
 
@@ -102,7 +107,7 @@ function describe(page: CharacterPage, unit: number): void {
 
 function describeFolded(page: CharacterPage, low: number, folded: string): void {
   if (folded.length === 0) page.kinds[low] = Kind.IGNORED;
-  else if (![...folded].some((part) => LETTER.test(part))) page.kinds[low] = Kind.SEPARATOR;
+  else if ([...folded].every((part) => kindOf(part) === Kind.SEPARATOR)) page.kinds[low] = Kind.SEPARATOR;
   else if (folded.length === 1) {
     page.folds[low] = folded.charCodeAt(0);
     page.kinds[low] = kindOf(folded);

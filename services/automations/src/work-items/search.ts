@@ -1,4 +1,4 @@
-import { emptyToken, fold, isStopWord, nextToken } from '@commonplace/kit/analysis';
+import { emptyToken, fold, isEmoji, isStopWord, nextToken } from '@commonplace/kit/analysis';
 import { fingerprint } from '@commonplace/kit/id';
 import type { Where } from '@commonplace/kit/store';
 import type { WorkItemRecord } from './records.js';
@@ -49,7 +49,8 @@ function queryTerms(query: string): string[] | undefined {
   const words: string[] = [];
   for (let at = 0; all.length < MAX_QUERY_TERMS && nextToken(folded, at, token); at = token.next) {
     all.push(token.term);
-    if (!isStopWord(token.surface)) words.push(token.term);
+    // Earlier versions have not indexed the emoji of work items.
+    if (!isStopWord(token.surface) && !isEmoji(token.term)) words.push(token.term);
   }
   if (all.length === 0) return undefined;
   return [...new Set(words.length > 0 ? words : all)];

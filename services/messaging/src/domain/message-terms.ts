@@ -1,4 +1,4 @@
-import { emptyToken, fold, nextToken, stemOf } from '@commonplace/kit/analysis';
+import { emptyToken, fold, isEmoji, nextToken, stemOf } from '@commonplace/kit/analysis';
 
 /** Maximum number of different terms that one message is indexed by; terms beyond it are left out. */
 export const MAX_TERMS = 4000;
@@ -60,7 +60,15 @@ export function parseMessageQuery(query: string): MessageQuery | undefined {
     terms.add(token.term);
   }
   if (run !== '') runs.add(run);
-  return terms.size === 0 ? undefined : { terms: [...terms], runs: [...runs].filter((one) => [...one].length > 2) };
+  return terms.size === 0
+    ? undefined
+    : { terms: withoutEmoji([...terms]), runs: [...runs].filter((one) => [...one].length > 2) };
+}
+
+/** Removes emoji from a query that has words: earlier versions have not indexed those of messages. */
+function withoutEmoji(terms: readonly string[]): readonly string[] {
+  const words = terms.filter((term) => !isEmoji(term));
+  return words.length > 0 ? words : terms;
 }
 
 /** Returns whether a short text, such as a name, contains a word beginning with each word of a query. */

@@ -94,7 +94,7 @@ function matchRoot(
   to: number,
   into: Match[],
 ): void {
-  const gram = kindAt(root, 0) === Kind.GRAM;
+  const isWord = kindAt(root, 0) === Kind.WORD;
   let left = MAX_FIRST_MATCHES;
   let looks = MAX_CANDIDATES;
   for (
@@ -102,7 +102,7 @@ function matchRoot(
     at >= 0 && at < to && left > 0 && looks > 0;
     at = text.indexOf(root, at + 1)
   ) {
-    if (!gram && insideWord(text, at)) continue;
+    if (isWord && insideWord(text, at)) continue;
     looks--;
     const end = endOf(text, at, members);
     if (end < 0) continue;

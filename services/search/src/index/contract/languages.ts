@@ -18,6 +18,31 @@ function* substrings(text: string): Generator<string> {
 }
 
 export function languageDuties(use: Use): void {
+  test('finds emoji, alone and beside words', async () => {
+    const { hold, ids } = use();
+    await hold(
+      entry('a', { name: 'Release 🎉', text: 'Done🚀 and ❤️ to all' }),
+      entry('b', { text: 'Wave 👋🏽 from 🇩🇪🇫🇷 by 👩‍💻' }),
+      entry('c', { text: 'Release without a party → © 2020' }),
+    );
+    for (const [query, found] of [
+      ['🎉', ['a']],
+      ['🚀', ['a']],
+      ['❤', ['a']],
+      ['👋', ['b']],
+      ['👋🏽', ['b']],
+      ['🇫🇷', ['b']],
+      ['🇪🇫', []],
+      ['👩‍💻', ['b']],
+      ['💻', ['b']],
+      ['"release 🎉"', ['a']],
+      ['→', []],
+    ] as const) {
+      expect([query, await ids(query)]).toEqual([query, found]);
+    }
+    expect((await ids('release 🎉'))[0]).toBe('a');
+  });
+
   for (const [language, text] of Object.entries(TEXTS)) {
     test(`finds every substring (${language})`, async () => {
       const { hold, ids } = use();
