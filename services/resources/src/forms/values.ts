@@ -1,6 +1,7 @@
 import type { Fault } from '@commonplace/kit/errors';
 import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
+import { choiceId } from '../tables/choices.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
 import { type BoundField, choiceOf, namedField } from './columns.js';
 import { holds } from './conditions.js';
@@ -293,9 +294,7 @@ const shorten = (value: unknown): string => {
 
 /** Converts a value by the rules of its column. */
 function intoColumn(value: unknown, column: Column, param: string, faults: FormFaults): TakenValue | undefined {
-  const choice = ({ options }: Column, text: string) =>
-    options.choices?.find(({ id, name }) => id === text || name === text)?.id;
-  const taken = takeCell(value, column, { typecast: true, choice });
+  const taken = takeCell(value, column, { typecast: true, choice: choiceId });
   if (!('cell' in taken)) return faults.add(param, 'invalid_value', taken.message);
   return isEmpty(taken.cell) ? NOTHING : { answer: taken.cell, cell: taken.cell };
 }

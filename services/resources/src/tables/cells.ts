@@ -1,4 +1,5 @@
 import { UUID_PATTERN } from '@commonplace/kit/id';
+import { choiceName } from './choices.js';
 import { type Cell, type Column, type ColumnType, isList } from './column.js';
 import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
 import { MAX_CELL_ITEMS, MAX_CELL_JSON, MAX_CELL_TEXT } from './limits.js';
@@ -212,9 +213,8 @@ export function plainText(value: unknown): string | undefined {
 }
 
 /** Returns the names of the choices in a cell. */
-function choiceNames(cell: Cell, { options }: Column): string[] {
-  const names = new Map(options.choices?.map(({ id, name }) => [id, name]));
-  return elementsOf(cell).map((id) => names.get(id) ?? id);
+function choiceNames(cell: Cell, column: Column): string[] {
+  return elementsOf(cell).map((id) => choiceName(column, id) ?? id);
 }
 
 /** Returns a stored value as people read it, with choices and people by name. */

@@ -1,9 +1,9 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { elementsOf, isEmpty, plainText } from './cells.js';
+import { choiceId } from './choices.js';
 import { type Cell, type Column, findColumn, isList, isNumber, isText, isTime } from './column.js';
 import { isRecord } from './column-options.js';
 import { guessMoment, parseDate, timeOf } from './dates.js';
-import { choiceId } from './plan-columns.js';
 import { foldText } from './terms.js';
 import { compareText } from './text-order.js';
 

@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import { sameCell, takeCell } from './cells.js';
+import { choiceId } from './choices.js';
 import {
   type Cell,
   type Choice,
@@ -104,24 +105,25 @@ export function defaultColumns(): unknown[] {
 }
 
 function withChoices(plan: Omit<ColumnPlan, 'addChoice' | 'settled'>): ColumnPlan {
-  const added = new Map<string, Choice[]>();
+  const columns = new Map(plan.columns.map((column) => [column.id, column]));
+  /** Added choices of each column, by name. */
+  const added = new Map<string, Map<string, Choice>>();
   return {
     ...plan,
     addChoice(columnId, name) {
-      const column = plan.columns.find(({ id }) => id === columnId);
-      const more = added.get(columnId) ?? [];
+      const more = added.get(columnId) ?? new Map<string, Choice>();
       const label = name.trim();
-      if ((column?.options.choices?.length ?? 0) + more.length >= MAX_CHOICES) return undefined;
-      if (label === '' || label.length > 255) return undefined;
-      const known = more.find((choice) => choice.name === label);
+      const known = more.get(label);
       if (known !== undefined) return known.id;
+      if ((columns.get(columnId)?.options.choices?.length ?? 0) + more.size >= MAX_CHOICES) return undefined;
+      if (label === '' || label.length > 255) return undefined;
       const choice = { id: mintChoice(), name: label, color: null };
-      added.set(columnId, [...more, choice]);
+      added.set(columnId, more.set(label, choice));
       return choice.id;
     },
     settled: () =>
       plan.columns.map((column) => {
-        const more = added.get(column.id);
+        const more = added.get(column.id)?.values();
         if (more === undefined) return column;
         return { ...column, options: { ...column.options, choices: [...(column.options.choices ?? []), ...more] } };
       }),
@@ -258,12 +260,6 @@ function readDefault(value: unknown, column: Column, param: string, faults: Faul
   const taken = takeCell(value, column, { typecast: false, choice });
   if ('cell' in taken) return taken.cell;
   return faults.add(`${param}.default`, 'invalid_value', taken.message) ?? null;
-}
-
-/** Finds a choice by id, else by name, and returns its id. */
-export function choiceId({ options }: Column, text: string): string | undefined {
-  const choices = options.choices ?? [];
-  return (choices.find(({ id }) => id === text) ?? choices.find(({ name }) => name === text.trim()))?.id;
 }
 
 /**

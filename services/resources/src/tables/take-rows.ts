@@ -1,9 +1,10 @@
 import type { Warning } from '../content/kind.js';
 import { type ConversionTerms, convertCell, isEmpty, sameCell, takeCell } from './cells.js';
+import { choiceId } from './choices.js';
 import { type Cell, type Column, isStored, isWritable } from './column.js';
 import type { Faults } from './faults.js';
 import { isCellError } from './formula.js';
-import { type ColumnPlan, choiceId } from './plan-columns.js';
+import type { ColumnPlan } from './plan-columns.js';
 import type { RowInput } from './row-input.js';
 import type { Row } from './rows.js';
 
