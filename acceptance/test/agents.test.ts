@@ -454,6 +454,16 @@ describe('skills', () => {
     ['a path that leads out', [{ ...inline, files: [{ path: '../x', content: '' }] }], 'skills[0].files[0].path'],
     ['an absolute path', [{ ...inline, files: [{ path: '/x', content: '' }] }], 'skills[0].files[0].path'],
     ['a file of nothing', [{ ...inline, files: [{ path: 'x' }] }], 'skills[0].files[0].content'],
+    [
+      'files that are too large together',
+      [
+        {
+          ...inline,
+          files: Array.from({ length: 9 }, (_, i) => ({ path: `${i}.md`, content: 'x'.repeat(1_048_576) })),
+        },
+      ],
+      'skills[0].files',
+    ],
     ['a body that is too long', [{ ...inline, content: 'ü'.repeat(40_000) }], 'skills[0].content'],
     ['a file without front matter', [{ skill_md: '# Notes' }], 'skills[0].skill_md'],
     ['two contents', [{ ...inline, skill_md: SKILL_MD }], 'skills[0].content'],

@@ -118,6 +118,13 @@ export const config = {
     parse: integer(1024, 1_048_576),
     fallback: 1_048_576,
   },
+  skillFilesBytes: {
+    variable: 'COMMONPLACE_SKILL_FILES_BYTES',
+    help: 'bytes of the files of a skill together, without those that are resources',
+    // A record of the database has at most 16 MiB, with what escapes add.
+    parse: integer(1024, 8_388_608),
+    fallback: 8_388_608,
+  },
   chatMessages: {
     variable: 'COMMONPLACE_CHAT_MESSAGES',
     help: 'messages that one chat session may have',

@@ -15,7 +15,7 @@ export interface GivenSkill {
   readonly stored: Pick<SkillContentRecord, 'hash' | 'content' | 'files'>;
 }
 
-type Limits = Pick<Settings, 'skillFiles' | 'skillBytes' | 'skillFileBytes'>;
+type Limits = Pick<Settings, 'skillFiles' | 'skillBytes' | 'skillFileBytes' | 'skillFilesBytes'>;
 
 const NAME = /^[a-z0-9-]{1,64}$/;
 const MAX_DESCRIPTION = 1_024;
@@ -105,6 +105,11 @@ function readContent(input: SkillInput, file: SkillMd | undefined, { skillBytes 
 /** Reads the files of a skill, without those whose text is that of a resource. */
 function readFiles(files: readonly SkillFile[], limits: Limits, add: AddFault): StoredSkillFile[] {
   if (files.length > limits.skillFiles) add('files', 'too_many_items', `may have at most ${limits.skillFiles} items.`);
+  const all = files.reduce((sum, { content = '' }) => sum + Buffer.byteLength(content), 0);
+  if (all > limits.skillFilesBytes) {
+    const most = `may have at most ${limits.skillFilesBytes} bytes together`;
+    add('files', 'invalid_value', `${most}. Upload larger ones and refer to them by resource_id.`);
+  }
   const paths = new Set<string>();
   return files.flatMap(({ path, content, resourceId }, i) => {
     const at = `files[${i}]`;
