@@ -20,6 +20,24 @@ describe('the name of a tool', () => {
     expect(modelToolName('tickets', 'a.b/c')).not.toBe(modelToolName('tickets', 'a/b.c'));
   });
 
+  test('is never that of a tool of another server', () => {
+    const pairs = [
+      ['a', 'b__c'],
+      ['a__b', 'c'],
+      ['a', '_b'],
+      ['a_', 'b'],
+      ['a', `${'b'.repeat(70)}__c`],
+      [`a__${'b'.repeat(60)}`, 'bbbbbbbbbb__c'],
+    ] as const;
+    expect(new Set(pairs.map(([server, tool]) => modelToolName(server, tool)).sort()).size).toBe(pairs.length);
+    expect(modelToolName('a', 'b__c')).toBe('a__b__c');
+    // A tool cannot take the name of another one by ending like a hash.
+    for (const [server, tool] of [...pairs, ['a', 'x.y']] as const) {
+      const taken = modelToolName(server, tool).slice('a__'.length);
+      if (tool !== taken) expect(modelToolName('a', taken)).not.toBe(modelToolName(server, tool));
+    }
+  });
+
   test.each([
     ['https://mcp.example.com/mcp', 'example'],
     ['https://mcp.linear.app/sse', 'linear'],

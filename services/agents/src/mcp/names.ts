@@ -3,17 +3,22 @@ import { MAX_TOOL_NAME } from './limits.js';
 
 const SEPARATOR = '__';
 const HASH_DIGITS = 8;
+/** The ending of a name with a hash. */
+const HASH_ENDING = /_[0-9a-f]{8}$/;
 
 /**
  * Returns the name by which models call a tool: the server's name and the tool's. Models accept only letters, digits,
- * `_` and `-`, and 64 characters. A name that had to be changed gets part of a hash as its ending, so that it stays
- * unique.
+ * `_` and `-`, and 64 characters. A name that had to be changed, or that a tool of another server could have too, ends
+ * with a part of a hash.
  */
 export function modelToolName(server: string, tool: string): string {
   const whole = server + SEPARATOR + tool;
   const plain = whole.replace(/[^A-Za-z0-9_-]/g, '_');
-  if (plain === whole && whole.length <= MAX_TOOL_NAME) return whole;
-  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_DIGITS);
+  const isSplitAtFirst = whole.indexOf(SEPARATOR) === server.length;
+  const isOwn = isSplitAtFirst && !HASH_ENDING.test(whole);
+  if (isOwn && plain === whole && whole.length <= MAX_TOOL_NAME) return whole;
+  const unique = isSplitAtFirst ? whole : `${server}\n${tool}`;
+  const hash = createHash('sha256').update(unique).digest('hex').slice(0, HASH_DIGITS);
   return `${plain.slice(0, MAX_TOOL_NAME - HASH_DIGITS - 1)}_${hash}`;
 }
 
