@@ -256,6 +256,28 @@ describe('the approver', () => {
     await it.decide(it.owner, approval.id, { decision: 'deny' });
   });
 
+  test('is replaced once the operator has disabled their account, and the call fails if there is no other', async () => {
+    const named = it.person('Named');
+    await it.change(agent, policy({ approvers: [named.userId] }));
+    says(call('erase', 'it'));
+    const { runId, approval } = await askOne();
+    const disable = async ({ userId }: Caller) => {
+      it.disabled.add(userId);
+      await it.publish('user.disabled', { userId }, 'identity');
+    };
+    await disable(named);
+    await retry(async () =>
+      expect(await it.approvals(it.owner, { runId })).toMatchObject([{ id: approval.id, canDecide: true }]),
+    );
+    await disable(it.owner);
+    await it.until(by, runId, 'completed');
+    expect(await it.approvals(by, { runId })).toMatchObject([
+      { status: 'APPROVAL_STATUS_EXPIRED', reason: 'no_approver' },
+    ]);
+    expect(made()).toEqual([]);
+    it.disabled.clear();
+  });
+
   test('is a person: never an agent, and a key only if the Org allows it and not for its own runs', async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();

@@ -75,6 +75,8 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   const orgPeople = new Set<string>();
   const names = new Map<string, string>();
   const guests = new Set<string>();
+  /** People whose account is disabled. */
+  const disabled = new Set<string>();
   const org: Partial<OrgMembership> = {};
   const credits = {
     available: Number.POSITIVE_INFINITY,
@@ -135,7 +137,11 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
   });
   const acted: ActAsRequest[] = [];
   const auth = fake(contracts.auth, {
-    findUsers: async ({ ids }) => ({ users: ids.map((id) => User.fromPartial({ id, name: names.get(id) ?? '' })) }),
+    findUsers: async ({ ids, activeOnly }) => ({
+      users: ids
+        .filter((id) => !(activeOnly && disabled.has(id)))
+        .map((id) => User.fromPartial({ id, name: names.get(id) ?? '' })),
+    }),
     actAs: async (request) => {
       acted.push(request);
       if (!actsFor(request.userId)) throw new AppError('PERMISSION_DENIED', 'insufficient_role', 'No access.');
@@ -267,9 +273,9 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       const request = DecideApprovalRequest.fromPartial({ approvalId, ...bytes });
       return clients.approvals.decideApproval(request, await stage.as(by));
     },
-    /** Publishes an event of the tenancy service. */
-    async publish(type: string, data: object) {
-      const about = { service: 'tenancy', type, subject: newId(), tenant: orgId, actor: systemActor('tenancy') };
+    /** Publishes an event of the tenancy service, or of another one. */
+    async publish(type: string, data: object, service = 'tenancy') {
+      const about = { service, type, subject: newId(), tenant: orgId, actor: systemActor(service) };
       await stage.host.bus.publish([createEvent({ ...about, data })]);
     },
     /** Changes an agent's record. */
@@ -286,7 +292,7 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       model,
       orgId,
       workspaceId,
-      members,
+      ...{ members, disabled },
       org,
       credits,
       tools,

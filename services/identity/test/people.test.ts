@@ -4,7 +4,9 @@ import { ListApiKeysRequest } from '@commonplace/proto/identity/v1/api_key_servi
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { homeOf } from '../src/domain/home.js';
-import { type Harness, openHarness } from './support/harness.js';
+import { parseSecrets } from '../src/domain/secrets.js';
+import { openSecurityAdmin } from '../src/security-admin.js';
+import { type Harness, openHarness, SECRET } from './support/harness.js';
 import { everyScope, signUp } from './support/people.js';
 
 let harness: Harness;
@@ -91,6 +93,11 @@ describe('finding people', () => {
     const { users } = await auth.findUsers(request, call());
     expect(users.map(({ id }) => id).sort()).toEqual([ada.id, bob.id].sort());
     expect(JSON.stringify(users)).not.toContain('argon2');
+    const admin = await openSecurityAdmin(harness.store, parseSecrets(SECRET), harness.now);
+    await admin.disable('bob@example.com');
+    const found = async (activeOnly: boolean) => (await auth.findUsers({ ...request, activeOnly }, call())).users;
+    expect((await found(true)).map(({ id }) => id)).toEqual([ada.id]);
+    expect(await found(false)).toHaveLength(2);
     expect(await auth.findUsers({ ids: [], emails: [] }, call())).toEqual({ users: [] });
   });
 });

@@ -13,7 +13,7 @@ import type { ApprovalRecord } from '../stores/approvals.js';
 import { approvalMessage, withheldApproval } from '../wire/approvals.js';
 import { ApproverLookup, isReader } from './approvers.js';
 
-type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'index' | 'systemCall'>;
+type AccessParts = Pick<Parts, 'approvals' | 'memberships' | 'directory' | 'auth' | 'index' | 'systemCall'>;
 
 /** Reads approvals on behalf of one caller. */
 export class ApprovalAccess {

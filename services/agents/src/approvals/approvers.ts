@@ -36,9 +36,10 @@ const PAGE = 200;
  */
 export class ApproverLookup {
   private readonly admins = new Map<string, Promise<readonly string[]>>();
+  private readonly active = new Map<string, Promise<boolean>>();
 
   constructor(
-    private readonly parts: Pick<Parts, 'memberships' | 'directory'>,
+    private readonly parts: Pick<Parts, 'memberships' | 'directory' | 'auth'>,
     private readonly options: () => CallOptions,
   ) {}
 
@@ -79,14 +80,33 @@ export class ApproverLookup {
   }
 
   /**
-   * Returns the ids of people who belong to the place of the run. With `fourEyes` it leaves out the person who started the run.
+   * Returns the ids of people who belong to the place of the run and whose account is not disabled. With `fourEyes` it
+   * leaves out the person who started the run.
    */
   private async eligible(ids: readonly string[], { terms, runUserId, ...place }: Deciding): Promise<string[]> {
     const others = [...new Set(ids)].filter((id) => !(terms.fourEyes && id === runUserId));
     const belong = await Promise.all(
       others.map(async (id) => belongsTo(await this.parts.memberships.of(id, this.options()), place)),
     );
-    return others.filter((_, i) => belong[i]);
+    return this.activeAmong(others.filter((_, i) => belong[i]));
+  }
+
+  /** Returns the people whose account the operator has not disabled. */
+  private async activeAmong(ids: readonly string[]): Promise<string[]> {
+    const unknown = ids.filter((id) => !this.active.has(id));
+    if (unknown.length > 0) {
+      const found = this.parts.auth
+        .findUsers({ ids: unknown, emails: [], activeOnly: true }, this.options())
+        .then(({ users }) => new Set(users.map(({ id }) => id)));
+      for (const id of unknown) {
+        this.active.set(
+          id,
+          found.then((users) => users.has(id)),
+        );
+      }
+    }
+    const active = await Promise.all(ids.map((id) => this.active.get(id)));
+    return ids.filter((_, i) => active[i]);
   }
 
   private adminsOf(workspaceId: string | undefined): Promise<readonly string[]> {

@@ -7,19 +7,23 @@ import type { ApprovalRecord } from '../stores/approvals.js';
 import { ENDED, settleApproval } from './approval-writes.js';
 import { requestEvent } from './events.js';
 
-/** Changes by which a person may no longer belong to a place. Being suspended, or made a guest, is an update. */
+/**
+ * Changes after which a person may not be able to decide any more. Being suspended, or made a guest, is an update of a
+ * membership.
+ */
 const CHANGED = [
-  'workspace_member.removed',
-  'workspace_member.updated',
-  'org_member.removed',
-  'org_member.updated',
-].map((type) => `commonplace.tenancy.${type}`);
+  'tenancy.workspace_member.removed',
+  'tenancy.workspace_member.updated',
+  'tenancy.org_member.removed',
+  'tenancy.org_member.updated',
+  'identity.user.disabled',
+].map((type) => `commonplace.${type}`);
 /** Number of approvals that one query reads. */
 const CHUNK = 200;
 
 /**
- * Subscribes to approvers who leave, are suspended, or become guests. Their replacements are notified, and an approval
- * without any approver left ends at once.
+ * Subscribes to approvers who leave, are suspended, become guests, or whose account is disabled. Their replacements are
+ * notified, and an approval without any approver left ends at once.
  */
 export function watchLeavingApprovers(parts: Parts, bus: EventBus): Promise<Subscription> {
   return bus.subscribe({ consumer: 'agents.leaving-approvers', types: CHANGED }, async (events) => {

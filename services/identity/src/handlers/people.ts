@@ -18,12 +18,13 @@ export function createPeopleHandlers({
   users,
 }: PeopleLookupParts): Pick<Handlers<AuthService>, 'findUsers' | 'getMailAddresses'> {
   return {
-    async findUsers({ ids, emails }) {
+    async findUsers({ ids, emails, activeOnly = false }) {
       if (ids.length + emails.length > MAX_PEOPLE) {
         throw invalidField('ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be looked up at once.`);
       }
       const found = [...(await users.getMany(ids)), ...(await usersByEmails(users, emails.map(emailKeyOf)))];
-      const unique = new Map(found.map((user) => [user.id, toUser(user)]));
+      const wanted = activeOnly ? found.filter(({ disabledAt }) => disabledAt === undefined) : found;
+      const unique = new Map(wanted.map((user) => [user.id, toUser(user)]));
       return { users: [...unique.values()] };
     },
 
