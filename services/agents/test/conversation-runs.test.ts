@@ -85,6 +85,8 @@ test('messages of viewers and of tainted runs taint a run, and are erased with i
   );
   const erased = await stage.records.runs.get(asked.runId);
   expect([erased?.input, erased?.conversation?.earlier]).toEqual([undefined, []]);
+  expect(JSON.stringify(erased)).not.toContain('Gus');
+  expect(await stage.run(ann, asked.runId)).toMatchObject({ tainted: true, taintSources: [] });
 }, 40_000);
 
 test('people who may not use the agent start nothing', async () => {

@@ -18,3 +18,10 @@ export interface TaintSource {
 export function distinctTaints(taints: readonly TaintSource[]): TaintSource[] {
   return [...new Map(taints.map((taint) => [`${taint.type} ${taint.id}`, taint])).values()];
 }
+
+/** Returns the taint for a run whose sources are not known, because it was erased or no longer exists. */
+export const unknownTaint = (runId: string): TaintSource => ({ type: 'agent', id: runId, name: 'Agent' });
+
+/** Returns the sources that a run names; after it was erased it names none. */
+export const namedTaints = (taints: readonly TaintSource[] = [], runId: string): TaintSource[] =>
+  taints.filter(({ id }) => id !== runId);

@@ -1,5 +1,6 @@
 import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
 import { inWork, keyset, type Scalar } from '@commonplace/kit/store';
+import { type TaintSource, unknownTaint } from '../domain/taint.js';
 import type { Parts } from '../parts.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { hasEnded, type RunRecord, type StepRecord } from '../stores/runs.js';
@@ -7,8 +8,8 @@ import { hasEnded, type RunRecord, type StepRecord } from '../stores/runs.js';
 type EraseParts = Pick<Parts, 'store' | 'runs' | 'steps' | 'approvals' | 'runEvents'>;
 
 /**
- * Erases the texts of an ended run: its input and output, and those of its steps and approvals. Ids, usage and state
- * are kept. Returns false, without any change, if the run has not ended.
+ * Erases the texts of an ended run: its input and output, and those of its steps and approvals, and the names of what
+ * it has read. Ids, usage and state are kept. Returns false, without any change, if the run has not ended.
  */
 export async function eraseRun(
   { store, runs, steps, approvals, runEvents }: EraseParts,
@@ -23,9 +24,10 @@ export async function eraseRun(
     if (run === undefined) return true;
     if (!hasEnded(run)) return false;
     const { input: _, output: __, eraseAt: ___, draft: ____, draftCitations: _____, conversation, ...kept } = run;
+    const taints = { taintSources: bareTaints(run.taintSources, id), inputTaints: bareTaints(run.inputTaints, id) };
     const bareConversation = conversation && { conversation: { ...conversation, earlier: [] } };
     work.replace(runs, run, {
-      ...kept,
+      ...{ ...kept, ...taints },
       ...bareConversation,
       ...(forgetSession && { sessionId: undefined, metadata: {} }),
     });
@@ -44,12 +46,17 @@ function withoutData(step: StepRecord): StepRecord {
   return error === undefined ? bare : { ...bare, error: { ...error, message: ERASED } };
 }
 
+/** Returns one taint without the names of the sources, so that the run stays tainted. */
+function bareTaints(taints: readonly TaintSource[] | undefined, runId: string): readonly TaintSource[] | undefined {
+  return taints === undefined || taints.length === 0 ? taints : [unknownTaint(runId)];
+}
+
 const ERASED = 'What has failed was erased.';
 
 function withoutTexts(approval: ApprovalRecord): ApprovalRecord {
   const { input: _, preview: __, editedInput: ___, answer: ____, comment: _____, ...rest } = approval;
   const { requestedSchema: ______, questionState: _______, inputSchema: ________, url: _________, ...bare } = rest;
-  return { ...bare, title: '' };
+  return { ...bare, title: '', taintSources: bareTaints(approval.taintSources, approval.runId) ?? [] };
 }
 
 const EVERY_MS = 3_600_000;

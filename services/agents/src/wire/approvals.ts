@@ -1,4 +1,5 @@
 import { type Approval, ApprovalKind, ApprovalRisk, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
+import { namedTaints } from '../domain/taint.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { enumNamed } from './enums.js';
 import { actorMessage, jsonBytes } from './runs.js';
@@ -33,7 +34,7 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
     editedInput: bytesOf(approval.editedInput),
     executedInputHash: approval.executedInputHash,
     tainted: taintSources.length > 0,
-    taintSources: [...taintSources],
+    taintSources: namedTaints(taintSources, approval.runId),
     requestedSchema: bytesOf(approval.requestedSchema),
     url: approval.url,
     supersededBy: approval.supersededBy,

@@ -15,6 +15,7 @@ import type { Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { StoredCitation } from '../domain/citation.js';
 import { formatCredits } from '../domain/micros.js';
+import { namedTaints } from '../domain/taint.js';
 import type { Readable } from '../readable.js';
 import type { RunOutput, RunRecord, Spent, StepRecord } from '../stores/runs.js';
 import { enumNamed } from './enums.js';
@@ -131,7 +132,7 @@ export function runMessage(run: RunRecord, view: RunView): Run {
     expiresAt: run.endsBy,
     version: run.version,
     tainted: (run.taintSources ?? []).length > 0,
-    taintSources: isOpen ? [...(run.taintSources ?? [])] : [],
+    taintSources: isOpen ? namedTaints(run.taintSources, run.id) : [],
   };
 }
 

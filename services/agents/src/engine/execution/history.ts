@@ -1,5 +1,5 @@
 import { PROMPT_MESSAGES } from '../../config.js';
-import { distinctTaints, type TaintSource } from '../../domain/taint.js';
+import { distinctTaints, type TaintSource, unknownTaint } from '../../domain/taint.js';
 import type { ModelMessage } from '../../models/port.js';
 import type { RunRecord } from '../../stores/runs.js';
 import type { MessageRecord } from '../../stores/sessions.js';
@@ -75,8 +75,6 @@ async function taintsOf({ parts }: HistoryScope, messages: readonly MessageRecor
   const runs = await parts.runs.getMany([...ids]);
   const kept = new Set(runs.map(({ id }) => id));
   // The taints of a run that no longer exists are unknown, so the run itself counts as a taint.
-  const unknown = [...ids]
-    .filter((id) => !kept.has(id))
-    .map((id): TaintSource => ({ type: 'agent', id, name: 'Agent' }));
+  const unknown = [...ids].filter((id) => !kept.has(id)).map(unknownTaint);
   return distinctTaints([...runs.flatMap(({ taintSources = [] }) => taintSources), ...unknown]);
 }
