@@ -10,6 +10,7 @@ import {
 import {
   AutomationDeleted,
   AutomationRunFinished,
+  AutomationUpdated,
   NotificationRequested,
   ScheduleChanged,
   WorkItemChanged,
@@ -45,6 +46,7 @@ export const PAYLOADS = {
   'agents.mcp_server.disabled': reader(McpServerDisabled),
   'agents.memory.proposed': reader(MemoryProposed),
   'automations.automation.deleted': reader(AutomationDeleted),
+  'automations.automation.updated': reader(AutomationUpdated),
   'automations.automation_run.failed': reader(AutomationRunFinished),
   'automations.automation_run.finished': reader(AutomationRunFinished),
   'automations.notification.requested': reader(NotificationRequested),

@@ -1,10 +1,11 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
+import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import { defineService, implement } from '@commonplace/platform/runtime';
-import { watchLeavers, watchPurgedResources } from './agents/followers.js';
+import { watchLateAgents, watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';
 import { openSettlementQueue } from './credits/settlements.js';
@@ -126,6 +127,7 @@ export const agents = defineService({
     const deliveries = await openDeliveryQueue(parts);
     const settlements = await openSettlementQueue(parts);
     const probes = await openProbeQueue(parts);
+    const departures = await openDepartures(store);
     const erasure = createErasure(parts);
     const unwatch = broadcastRuns(store, bus);
     const subscriptions: Subscription[] = [];
@@ -155,7 +157,8 @@ export const agents = defineService({
         subscriptions.push(
           await watchPurges(parts, bus),
           await watchWorkspacePurges(parts, bus),
-          await watchLeavers(parts, bus),
+          await watchLeavers({ ...parts, departures }, bus),
+          await watchLateAgents({ ...parts, departures }, bus),
           await watchLeavingApprovers(parts, bus),
           await watchPurgedResources(parts, bus),
         );

@@ -101,6 +101,21 @@ describe('an agent whose owner leaves the Org', () => {
     expect(await stored(agent)).toMatchObject({ ownerId: leaver.userId, status: 'active' });
   });
 
+  test('ends like the others if it is created, or placed, while the owner leaves', async () => {
+    const before = await own();
+    stage.members.delete(leaver.userId);
+    await leaves();
+    const data = { workspaceId: stage.workspaceId, userId: leaver.userId };
+    await publish('workspace_member.removed', newId(), data);
+    await becomes(before, { places: [], status: 'paused' });
+    // This has read the memberships before they ended, and commits after the agents were looked up.
+    const late = await own();
+    const announced = { agentId: late.id, orgId: stage.orgId };
+    const about = { service: 'agents', type: 'agent.created', subject: late.id, tenant: stage.orgId };
+    await stage.stage.host.bus.publish([createEvent({ ...about, data: announced, actor: systemActor('agents') })]);
+    await becomes(late, { places: [], workspaceIds: [], status: 'paused', ownerId: leaver.userId });
+  });
+
   test('stops acting in a workspace that the owner has left', async () => {
     const agent = await own();
     stage.members.delete(leaver.userId);

@@ -55,6 +55,29 @@ test('a person who was added again in the meantime loses nothing', async () => {
   expect(await present(mine.id)).toEqual(mine);
 });
 
+test('an automation that is created while its author leaves is switched off, and is not if they are back', async () => {
+  const mine = await automation(ada);
+  stage.leave(ada);
+  const data = { userId: ada.id, memberId: newId() };
+  await stage.publish(eventBy(undefined, 'tenancy.workspace_member.removed', data, { workspaceId, tenant: orgId }));
+  await stage.settled('automations.leavers');
+  expect(await present(mine.id)).toMatchObject({ isActive: false });
+  // These have read the membership before it ended, and commit after the automations were looked up.
+  const update = ({ id }: { id: string }) => ({
+    ...eventBy(ada, 'automations.automation.updated', { workspaceId }, { workspaceId, tenant: orgId }),
+    subject: id,
+  });
+  const late = await automation(ada);
+  await stage.publish(update(late));
+  await stage.settled('automations.late-automations');
+  expect(await present(late.id)).toMatchObject({ isActive: false, creatorId: ada.id });
+  stage.join(ada, workspaceId, orgId);
+  const later = await automation(ada);
+  await stage.publish(update(later));
+  await stage.settled('automations.late-automations');
+  expect(await present(later.id)).toEqual(later);
+});
+
 test('a successor takes over in the workspaces in which they are an editor, and reactivates the automations', async () => {
   const bob = stage.person('Bob');
   const [edited, read] = [newId(), newId()];

@@ -1,10 +1,12 @@
 import { createEvent, type DomainEvent, type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
 import { inWork, type Where } from '@commonplace/kit/store';
+import type { Departure, Departures } from '@commonplace/platform/departures';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { Parts } from '../parts.js';
 import type { AgentRecord } from '../stores/agents.js';
 
 type FollowParts = Pick<Parts, 'agents' | 'agentPins' | 'auth' | 'memberships' | 'store' | 'systemCall'>;
+type LeaverParts = FollowParts & { readonly departures: Departures };
 
 /** Number of records that one query reads. */
 const CHUNK = 200;
@@ -14,28 +16,74 @@ const CHUNK = 200;
  * leaves an Org, their agents are paused and go to the successor, if one was named; without a successor they stay
  * paused until the owner returns or an administrator deletes them.
  */
-export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
+export function watchLeavers(parts: LeaverParts, bus: EventBus): Promise<Subscription> {
   return consume(bus, { consumer: 'agents.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
+/**
+ * Follows agents that are created or changed by owners who left at the same moment: `watchLeavers` may have looked
+ * before that was there. They end like the others.
+ */
+export function watchLateAgents(parts: LeaverParts, bus: EventBus): Promise<Subscription> {
+  const events = ['agents.agent.created', 'agents.agent.updated'] as const;
+  return consume(bus, { consumer: 'agents.late-agents', events }, async ({ subject }) => {
+    const agent = await parts.agents.get(subject);
+    if (agent === undefined) return;
+    const { id, ownerId, orgId, workspaceIds } = agent;
+    const departures = new Map<string, Departure>();
+    for (const placeId of [orgId, ...workspaceIds]) {
+      const departure = (await parts.departures.from(placeId, [ownerId])).get(ownerId);
+      if (departure !== undefined) departures.set(placeId, departure);
+    }
+    if (departures.size === 0) return;
+    const person = await parts.memberships.fresh(ownerId, parts.systemCall());
+    for (const workspaceId of workspaceIds) {
+      if (departures.has(workspaceId) && !person.workspaces.has(workspaceId))
+        await leaveWorkspace(parts, ownerId, workspaceId, { id });
+    }
+    const left = departures.get(orgId);
+    if (left !== undefined && !person.orgs.has(orgId)) await leaveOrg(parts, ownerId, orgId, left.successorId, { id });
+  });
+}
+
 /** Handles one event by the current state, so that it may arrive late or twice. */
-async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
+async function follow(parts: LeaverParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
   const { userId } = event.data;
   if (userId === '') return;
+  await parts.departures.store(event);
   const person = await parts.memberships.fresh(userId, parts.systemCall());
   if (event.name === 'tenancy.workspace_member.removed') {
     const { workspaceId } = event.data;
-    if (person.workspaces.has(workspaceId)) return;
-    await changeAll(parts, { ownerId: userId, workspaceIds: { contains: workspaceId } }, (agent) =>
-      withPlaces(agent, (place) => place.workspaceId !== workspaceId),
-    );
+    if (!person.workspaces.has(workspaceId)) await leaveWorkspace(parts, userId, workspaceId);
     return;
   }
   const { orgId, transferToUserId } = event.data;
-  if (person.orgs.has(orgId)) return;
-  const successor = await successorOf(parts, orgId, transferToUserId);
+  if (!person.orgs.has(orgId)) await leaveOrg(parts, userId, orgId, transferToUserId);
+}
+
+/** Ends the acting of an owner's agents, or of one of them, in a workspace that the owner has left. */
+function leaveWorkspace(
+  parts: FollowParts,
+  ownerId: string,
+  workspaceId: string,
+  only: Where<AgentRecord> = {},
+): Promise<void> {
+  return changeAll(parts, { ...only, ownerId, workspaceIds: { contains: workspaceId } }, (agent) =>
+    withPlaces(agent, (place) => place.workspaceId !== workspaceId),
+  );
+}
+
+/** Hands the agents of an owner who has left an Org over, or one of them, or pauses them without a successor. */
+async function leaveOrg(
+  parts: FollowParts,
+  ownerId: string,
+  orgId: string,
+  successorId: string,
+  only: Where<AgentRecord> = {},
+): Promise<void> {
+  const successor = await successorOf(parts, orgId, successorId);
   // Agents with a new owner no longer match; agents without a successor are paused and no longer match.
-  const where: Where<AgentRecord> = { ownerId: userId, orgId, ...(successor === undefined && { status: 'active' }) };
+  const where: Where<AgentRecord> = { ...only, ownerId, orgId, ...(successor === undefined && { status: 'active' }) };
   await changeAll(parts, where, (agent) => {
     if (successor === undefined) return { ...agent, status: 'paused' };
     const kept = withPlaces(agent, (place) => successor.workspaceIds.has(place.workspaceId));

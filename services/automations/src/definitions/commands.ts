@@ -58,6 +58,7 @@ export async function createAutomation(
     },
   });
   writeDefinition(parts, automation, context.work);
+  publishUpdate(automation, context);
   return automation;
 }
 
@@ -104,7 +105,12 @@ export async function changeAutomation(
   }
   if (!isActive && before.isActive) await parts.runs.skipQueued(work, before);
   if (isActive && !before.isActive) await parts.runs.resetFailures(work, before);
+  if (isNew || (isActive && !before.isActive)) publishUpdate(automation, context);
   return automation;
+}
+
+function publishUpdate({ id, tenant, workspaceId }: AutomationRecord, context: CallContext): void {
+  context.work.publish(context.event('automation.updated', id, { workspaceId }, tenant));
 }
 
 /** Deletes an automation. Runs that have begun continue with the definition that they were triggered with. */

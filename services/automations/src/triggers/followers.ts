@@ -1,5 +1,6 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { type Collection, inWork, type UnitOfWork } from '@commonplace/kit/store';
+import type { Departures } from '@commonplace/platform/departures';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
 import { retireDefinition, writeDefinition } from '../definitions/versions.js';
@@ -11,6 +12,7 @@ export interface FollowParts
   extends Pick<Shared, 'store' | 'memberships' | 'peers' | 'systemCall' | 'now' | 'settings'> {
   readonly automations: Collection<AutomationRecord>;
   readonly definitions: Collection<DefinitionRecord>;
+  readonly departures: Departures;
 }
 
 /** Number of automations that one query reads. */
@@ -24,10 +26,34 @@ export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscri
   return consume(bus, { consumer: 'automations.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
 }
 
+/**
+ * Follows automations that are created or changed by people who left at the same moment: `watchLeavers` may have looked
+ * before they were there. They are switched off, or taken over, like the others.
+ */
+export function watchLateAutomations(parts: FollowParts, bus: EventBus): Promise<Subscription> {
+  const spec = { consumer: 'automations.late-automations', events: ['automations.automation.updated'] } as const;
+  return consume(bus, spec, async ({ subject }) => {
+    const automation = await parts.automations.get(subject);
+    if (automation === undefined) return;
+    const { tenant, workspaceId } = automation;
+    const people = peopleOf(automation);
+    const fromOrg = await parts.departures.from(tenant, people);
+    const fromWorkspace = await parts.departures.from(workspaceId, people);
+    for (const userId of people) {
+      if (!fromOrg.has(userId) && !fromWorkspace.has(userId)) continue;
+      const person = await parts.memberships.fresh(userId, parts.systemCall());
+      if (person.workspaces.has(workspaceId)) continue;
+      const successorId = person.orgs.has(tenant) ? '' : (fromOrg.get(userId)?.successorId ?? '');
+      await handOverOne(parts, automation, userId, await successorOf(parts, tenant, successorId));
+    }
+  });
+}
+
 /** Handles one event by the current state, so that it may arrive late or twice. */
 async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
   const { userId } = event.data;
   if (userId === '') return;
+  await parts.departures.store(event);
   const person = await parts.memberships.fresh(userId, parts.systemCall());
   if (event.name === 'tenancy.workspace_member.removed') {
     const { workspaceId } = event.data;
@@ -48,22 +74,32 @@ async function changeAll(
 ): Promise<void> {
   for (let after: string[] | undefined; ; ) {
     const found = await parts.automations.find({ where, limit: CHUNK, ...(after && { after }) });
-    for (const one of found) {
-      if (!concerns(one, userId)) continue;
-      await inWork(parts.store, async (work) => {
-        const automation = await work.get(parts.automations, one.id);
-        if (automation === undefined || !concerns(automation, userId)) return;
-        await handOver(parts, work, automation, userId, successor);
-      });
-    }
+    for (const one of found) if (concerns(one, userId)) await handOverOne(parts, one, userId, successor);
     const last = found.at(-1);
     if (last === undefined || found.length < CHUNK) return;
     after = [last.id];
   }
 }
 
-const concerns = ({ definition, creatorId }: AutomationRecord, userId: string): boolean =>
-  definition.actsAs.userId === userId || creatorId === userId;
+/** Returns the people whose leaving changes an automation. */
+const peopleOf = ({ definition, creatorId }: AutomationRecord): string[] => [
+  ...new Set([definition.actsAs.userId, creatorId]),
+];
+
+const concerns = (automation: AutomationRecord, userId: string): boolean => peopleOf(automation).includes(userId);
+
+async function handOverOne(
+  parts: FollowParts,
+  { id }: AutomationRecord,
+  userId: string,
+  successor: Successor | undefined,
+): Promise<void> {
+  await inWork(parts.store, async (work) => {
+    const automation = await work.get(parts.automations, id);
+    if (automation === undefined || !concerns(automation, userId)) return;
+    await handOver(parts, work, automation, userId, successor);
+  });
+}
 
 /**
  * Switches off an automation that runs with the rights of a person who has left. A successor becomes the person whose

@@ -1,11 +1,12 @@
 import type { Subscription } from '@commonplace/kit/events';
+import { openDepartures } from '@commonplace/platform/departures';
 import { automationCollection, definitionCollection } from '../definitions/records.js';
 import type { Feature, Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
 import { ActiveTriggers } from './active.js';
 import { watchTriggers } from './consumer.js';
 import { openContentTurns } from './contents.js';
-import { watchLeavers } from './followers.js';
+import { type FollowParts, watchLateAutomations, watchLeavers } from './followers.js';
 import { watchPurges } from './purge.js';
 import { type StartParts, startRuns } from './start-runs.js';
 
@@ -21,6 +22,8 @@ export async function openTriggers(shared: Shared): Promise<Feature> {
   const active = new ActiveTriggers({ store, bus, automations });
   const parts: StartParts = { ...shared, automations, records, active };
   const turns = await openContentTurns({ ...shared, start: (events) => startRuns(parts, events) });
+  const departures = await openDepartures(store, shared.now);
+  const followed: FollowParts = { ...shared, automations, definitions, departures };
   let subscriptions: readonly Subscription[] = [];
   return {
     implementations: [],
@@ -29,7 +32,8 @@ export async function openTriggers(shared: Shared): Promise<Feature> {
       await turns.begin();
       subscriptions = await Promise.all([
         watchTriggers({ ...parts, store, turns: turns.collection }, bus),
-        watchLeavers({ ...shared, automations, definitions }, bus),
+        watchLeavers(followed, bus),
+        watchLateAutomations(followed, bus),
         watchPurges(store, bus),
       ]);
     },
