@@ -5,6 +5,8 @@ import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { OutcomeUnknown } from '../src/engine/tools/tool.js';
 import { type AgentRecord, type ApprovalPolicy, DEFAULT_POLICY } from '../src/stores/agents.js';
+import type { ApprovalRecord } from '../src/stores/approvals.js';
+import { withheldApproval } from '../src/wire/approvals.js';
 import { type AgentStage, openAgentStage } from './stage.js';
 
 let it: AgentStage;
@@ -311,6 +313,9 @@ describe('a person who has lost access', () => {
     const get = async () => it.clients.approvals.getApproval({ approvalId: approval.id }, await it.stage.as(by));
     expect(await get()).toMatchObject(withheld);
     expect(await it.approvals(by, { runId })).toMatchObject([withheld]);
+    const record = (await it.records.approvals.get(approval.id)) as ApprovalRecord;
+    const tainted = { ...record, taintSources: [{ type: 'web', id: 'https://a.example', name: 'A' } as const] };
+    expect(withheldApproval(tainted)).toMatchObject({ tainted: true, taintSources: [] });
     expect(await refused(it.decide(by, approval.id))).toBe('insufficient_role');
     it.readable.add(resourceId);
     await it.decide(by, approval.id);

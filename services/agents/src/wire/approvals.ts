@@ -48,5 +48,6 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
 /** Converts an approval for a person who cannot read what its call is about. */
 export function withheldApproval(approval: ApprovalRecord): Approval {
   const { input: _, preview: __, editedInput: ___, comment: ____, ...rest } = approval;
-  return { ...approvalMessage({ ...rest, title: approval.toolName, taintSources: [] }, false), withheld: true };
+  const message = approvalMessage({ ...rest, title: approval.toolName }, false);
+  return { ...message, taintSources: [], withheld: true };
 }
