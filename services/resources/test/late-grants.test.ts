@@ -94,6 +94,36 @@ test('a grant that is written after the grants of a removed person were looked u
   await eventually(async () => expect(await grantees(late.id)).toEqual([successor.userId]));
 });
 
+test('who leaves the workspace alone keeps no item that they restrict at the same moment, but what they are given later', async () => {
+  const leave = async () => {
+    workspace.roles.delete(leaver.userId);
+    await s.tell('workspace.updated');
+  };
+  const before = await restricted(owner);
+  await s.grant(owner, before.id, toLeaver(EDITOR));
+  const between = await restricted(leaver);
+  await leave();
+  const data = { workspaceId: workspace.id, userId: leaver.userId, memberId: newId() };
+  await publish('tenancy.workspace_member.removed', data, 60_000);
+  await eventually(async () => expect(await grantees(between.id)).toEqual([]));
+  await publish('tenancy.workspace_member.removed', data);
+  await eventually(async () => expect(await grantees(before.id)).toEqual([owner.userId]));
+
+  // This has read the membership before it ended.
+  workspace.roles.set(leaver.userId, WorkspaceRole.EDITOR);
+  await s.tell('workspace.updated');
+  const late = await restricted(leaver);
+  await leave();
+  const { id: given } = await restricted(owner);
+  await s.grant(owner, given, toLeaver(EDITOR));
+  for (const resourceId of [given, late.id]) {
+    const granted = { resourceId, workspaceId: workspace.id, principal: `user:${leaver.userId}` };
+    await publish('resources.permission.granted', granted);
+  }
+  await eventually(async () => expect(await grantees(late.id)).toEqual([]));
+  expect(await grantees(given)).toEqual([owner.userId, leaver.userId].sort());
+});
+
 test('a person who has returned keeps what they are given, however late the events arrive', async () => {
   const { id } = await restricted(owner);
   await isIn(false);

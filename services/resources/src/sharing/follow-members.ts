@@ -18,25 +18,43 @@ export function followMembers(parts: SharingParts, bus: EventBus): Promise<Subsc
 }
 
 /**
- * Follows grants to people who left the Org or Personal workspace at the same moment: `followMembers` may have looked
- * before the grant was there. They lose it like their other grants.
+ * Follows grants to people who left the Org or the workspace at the same moment: `followMembers` may have looked before
+ * the grant was there. They lose it like their other grants. Of people who stay in the Org that are the grants to
+ * themselves, as of the author of a restricted item; what others give them after they have left the workspace they keep.
  */
 export function followLateGrants(parts: SharingParts, bus: EventBus): Promise<Subscription> {
   const events = ['resources.permission.granted', 'resources.permission.changed'] as const;
   return consume(bus, { consumer: 'resources.late-grants', events }, async ({ data, tenant }) => {
     const { kind, id: userId } = splitPrincipal(data.principal);
     if (kind !== 'user' || tenant === undefined) return;
+    const { principal, resourceId, workspaceId } = data;
     const departure = (await parts.departures.from(tenant, [userId])).get(userId);
-    if (departure === undefined || (await belongs(parts, userId, tenant))) return;
-    const leaver = { orgId: tenant, userId, successor: departure.successorId };
-    await leaveOrg(parts, leaver, TENANCY, { resourceId: data.resourceId });
+    if (departure !== undefined && !(await belongs(parts, userId, tenant))) {
+      await leaveOrg(parts, { orgId: tenant, userId, successor: departure.successorId }, TENANCY, { resourceId });
+    } else if ((await parts.departures.from(workspaceId, [userId])).has(userId)) {
+      const grant = await parts.grants.get(grantId(resourceId, principal));
+      if (grant !== undefined) await endOwnGrants(parts, userId, workspaceId, [grant], TENANCY);
+    }
   });
 }
 
-/** Returns whether a person belongs to an Org or a Personal workspace now. */
-async function belongs({ peers, systemCall }: SharingParts, userId: string, tenant: string): Promise<boolean> {
+/** Removes those of a person's grants that they gave to themselves, unless they belong to the workspace now. */
+async function endOwnGrants(
+  parts: SharingParts,
+  userId: string,
+  workspaceId: string,
+  grants: readonly Grant[],
+  actor: Actor,
+): Promise<void> {
+  const own = grants.filter(({ grantedBy }) => grantedBy.id === userId);
+  if (own.length === 0 || (await belongs(parts, userId, workspaceId))) return;
+  for (const { id } of own) await removeGrantsOf(parts, { id }, actor);
+}
+
+/** Returns whether a person belongs to an Org or a workspace now. */
+async function belongs({ peers, systemCall }: SharingParts, userId: string, placeId: string): Promise<boolean> {
   const { orgs, workspaces } = await peers.directory.getMemberships({ userId }, systemCall());
-  return orgs.some(({ orgId }) => orgId === tenant) || workspaces.some(({ workspaceId }) => workspaceId === tenant);
+  return orgs.some(({ orgId }) => orgId === placeId) || workspaces.some(({ workspaceId }) => workspaceId === placeId);
 }
 
 /** Removes what was shared with groups that are deleted. Whoever was in one has lost it already. */
@@ -88,13 +106,19 @@ async function leaveWorkspace(
 ): Promise<void> {
   const { userId, workspaceId } = event.data;
   const isPersonal = event.tenant === workspaceId;
-  if (isPersonal) await parts.departures.store(event);
+  await parts.departures.store(event);
   const isGone = event.tenant !== undefined && !(await belongs(parts, userId, event.tenant));
   // Who has left the Org as well hands items over, which the event of the Org does.
   if (isGone && !isPersonal) return;
   const where = { principal: `user:${userId}`, workspaceId };
   await removeGrantsOf(parts, isGone ? where : { ...where, ...grantedBefore(event) }, actor);
+  // Those that committed since then, but before the departure was stored.
+  const later = await parts.grants.find({ where, limit: MAX_LATER_GRANTS });
+  await endOwnGrants(parts, userId, workspaceId, later, actor);
 }
+
+/** Maximum number of grants that are checked of those made since a person has left. */
+const MAX_LATER_GRANTS = 1_000;
 
 /** Returns the condition that a grant was made before an event, so that it does not concern a person who has returned. */
 function grantedBefore({ time }: Pick<TypedEvent<(typeof FOLLOWED)[number]>, 'time'>): Where<Grant> {
