@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import { sanitise } from '../../src/documents/html/sanitise.js';
-import { parseHtml, parseMarkdown, toHtml, withBlockIds } from '../../src/documents/index.js';
+import { parseHtml, parseMarkdown, toHtml, toJson, toMarkdown, withBlockIds } from '../../src/documents/index.js';
 import { derivation } from '../../src/documents/kind/derivation.js';
 import { openDeriver } from '../../src/documents/kind/deriver.js';
 import { MAX_OPEN_ELEMENTS } from '../../src/documents/model/model.js';
@@ -68,6 +68,21 @@ describe('tables', () => {
   test('accepts a table with some cells left out', () => {
     const doc = parseMarkdown(wide + '|b\n'.repeat(3));
     expect(doc.content.map(({ type }) => type)).toEqual(['table']);
+  });
+});
+
+describe('JSON in attributes', () => {
+  // Functions that walk through it would overflow the stack.
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  test.each([
+    ['Markdown', parseMarkdown(`::: zzz {a=${deep}}\nx\n:::\n`)],
+    ['attributes in HTML', parseHtml(`<p data-attrs='{"a":${deep}}'>x</p>`)],
+    ['blocks in HTML', parseHtml(`<div data-node='{"type":"zzz","attrs":{"a":${deep}}}'>x</div>`)],
+    ['marks in HTML', parseHtml(`<span data-mark='{"type":"zzz","attrs":{"a":${deep}}}'>x</span>`)],
+  ])('is not read if it is nested too deep: %s', (_, doc) => {
+    expect([toHtml(doc).html, toMarkdown(doc), JSON.stringify(toJson(doc))]).toEqual(
+      Array.from({ length: 3 }, () => expect.stringContaining('x')),
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { isAttrs, parseAttributeObject } from '../model/attribute-json.js';
 import { type Attrs, type DocNode, INLINE, type Mark } from '../model/model.js';
 
 /** Attributes that the elements of HTML express, by the type of node or mark; of other types they express none. */
@@ -32,15 +33,15 @@ const isUsual = (name: string, value: unknown): boolean => name === 'tight' && v
 
 /** Adds to a node or mark the attributes in `data-attrs` of its element. */
 export function restore<T extends DocNode | Mark>(node: T, data: string | undefined): T {
-  const rest = Object.entries((data && parseObject(data)) || {}).filter(([name]) => !isExpressed(node, name));
+  const rest = Object.entries((data && parseAttributeObject(data)) || {}).filter(([name]) => !isExpressed(node, name));
   return rest.length === 0 ? node : { ...node, attrs: { ...Object.fromEntries(rest), ...node.attrs } };
 }
 
 /** Parses the node in `data-node` of an element; undefined if it is no node that an element may hold. */
 export function heldNode(data: string | undefined): DocNode | undefined {
-  const { type, attrs, ...extra } = (data && parseObject(data)) || {};
+  const { type, attrs, ...extra } = (data && parseAttributeObject(data)) || {};
   if (typeof type !== 'string' || UNHELD.has(type) || type === '' || type.length > MAX_TYPE) return undefined;
-  const node: DocNode = isObject(attrs) ? { type, attrs } : { type };
+  const node: DocNode = isAttrs(attrs) ? { type, attrs } : { type };
   return INLINE.has(type) || Object.keys(extra).length === 0 ? node : { ...node, extra };
 }
 
@@ -49,19 +50,7 @@ const UNHELD: ReadonlySet<string> = new Set(['doc', 'text', 'list_item', 'table_
 
 /** Parses the mark in `data-mark` of an element. */
 export function heldMark(data: string | undefined): Mark | undefined {
-  const { type, attrs } = (data && parseObject(data)) || {};
+  const { type, attrs } = (data && parseAttributeObject(data)) || {};
   if (typeof type !== 'string') return undefined;
-  return isObject(attrs) ? { type, attrs } : { type };
-}
-
-const isObject = (value: unknown): value is Attrs =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parseObject(text: string): Attrs | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return isAttrs(attrs) ? { type, attrs } : { type };
 }

@@ -1,4 +1,5 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { isAttrs, parseAttributeObject } from '../model/attribute-json.js';
 import { unescapeHtml } from '../model/escape.js';
 import { inlineText, normalizeInline, sortMarks } from '../model/inline.js';
 import { type Attrs, type DocNode, INLINE, type Mark } from '../model/model.js';
@@ -31,21 +32,9 @@ function markOf(name: string, attributes: string): Mark | undefined {
   if (type !== undefined) return attributes === '' ? { type } : undefined;
   const id = COMMENT_MARK.exec(attributes)?.[1];
   if (id !== undefined) return { type: 'comment', attrs: { id: unescapeHtml(id) } };
-  const json = parseObject(unescapeHtml(ANY_MARK.exec(attributes)?.[1] ?? ''));
+  const json = parseAttributeObject(unescapeHtml(ANY_MARK.exec(attributes)?.[1] ?? ''));
   if (typeof json?.type !== 'string') return undefined;
-  return isObject(json.attrs) ? { type: json.type, attrs: json.attrs } : { type: json.type };
-}
-
-const isObject = (value: unknown): value is Attrs =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parseObject(text: string): Attrs | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return isAttrs(json.attrs) ? { type: json.type, attrs: json.attrs } : { type: json.type };
 }
 
 /** Pairs opening and closing tags of the same name within one content, innermost first. Returns them by token index. */
@@ -89,7 +78,7 @@ function imageNode(token: Token): DocNode {
 /** Returns the inline node that was written as JSON; undefined if the JSON is not a valid node. */
 function verbatimNode({ type, attrs, ...extra }: Attrs): DocNode | undefined {
   if (typeof type !== 'string' || type === 'text') return undefined;
-  const node: DocNode = isObject(attrs) ? { type, attrs } : { type };
+  const node: DocNode = isAttrs(attrs) ? { type, attrs } : { type };
   return INLINE.has(type) || Object.keys(extra).length === 0 ? node : { ...node, extra };
 }
 
@@ -153,7 +142,7 @@ function createActive() {
 function heldNode(tokens: readonly Token[], index: number): DocNode | undefined {
   const source = tokens[index]?.type === 'html_inline' ? NODE.exec(tokens[index].content)?.[1] : undefined;
   if (source === undefined || tokens[index + 1]?.content !== '</span>') return undefined;
-  const json = parseObject(unescapeHtml(source));
+  const json = parseAttributeObject(unescapeHtml(source));
   return json === undefined ? undefined : verbatimNode(json);
 }
 

@@ -1,3 +1,4 @@
+import { parseAttributeJson } from '../../model/attribute-json.js';
 import type { Attrs, Json } from '../../model/model.js';
 
 const NAME = /[A-Za-z_][\w-]*/y;
@@ -27,11 +28,8 @@ function readValue(source: string, at: number): { value: Json; end: number } | u
   if (first === '"' || first === '{' || first === '[') {
     const end = endOfJson(source, at);
     if (end < 0) return undefined;
-    try {
-      return { value: JSON.parse(source.slice(at, end)) as Json, end };
-    } catch {
-      return undefined;
-    }
+    const value = parseAttributeJson(source.slice(at, end)) as Json | undefined;
+    return value === undefined ? undefined : { value, end };
   }
   BARE.lastIndex = at;
   const word = BARE.exec(source)?.[0];
