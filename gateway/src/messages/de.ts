@@ -8,6 +8,7 @@ export const GERMAN: Messages = {
     'names nothing that this list can include.': 'nennt nichts, was diese Liste mitliefern kann.',
     'is required.': 'ist erforderlich.',
     'is not a field of this request.': 'ist kein Feld dieser Anfrage.',
+    'is not supported by this list.': 'hat diese Liste nicht.',
     'is not a query parameter of this request.': 'ist kein Parameter dieser Anfrage.',
     'is not a valid id.': 'ist keine gültige Id.',
     'is given by query and by body with different values.': 'steht in Query und Body mit verschiedenen Werten.',

@@ -8,6 +8,7 @@ export const FRENCH: Messages = {
     'names nothing that this list can include.': 'ne nomme rien que cette liste puisse inclure.',
     'is required.': 'est obligatoire.',
     'is not a field of this request.': 'n’est pas un champ de cette requête.',
+    'is not supported by this list.': 'n’existe pas pour cette liste.',
     'is not a query parameter of this request.': 'n’est pas un paramètre de cette requête.',
     'is not a valid id.': 'n’est pas un identifiant valide.',
     'is given by query and by body with different values.':

@@ -8,10 +8,10 @@ export interface TimeFilters {
   readonly updatedBefore?: string | undefined;
 }
 
-/** The times of a record. */
+/** The times of a record; what has none meets no condition on it. */
 interface Times {
-  readonly createdAt: string;
-  readonly updatedAt: string;
+  readonly createdAt?: string | undefined;
+  readonly updatedAt?: string | undefined;
 }
 
 /** Returns the conditions for records that were created and changed after and before some times, these excluded. */
@@ -28,7 +28,7 @@ export function timeBetween(after: string | undefined, before: string | undefine
 }
 
 /** Returns whether a record meets the conditions of `timesWithin`. */
-export function isWithinTimes({ createdAt, updatedAt }: Times, filters: TimeFilters): boolean {
+export function isWithinTimes({ createdAt = '', updatedAt = '' }: Times, filters: TimeFilters): boolean {
   const { createdAfter, createdBefore, updatedAfter, updatedBefore } = filters;
   return (
     (createdAfter === undefined || createdAt > createdAfter) &&

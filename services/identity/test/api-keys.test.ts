@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
-import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+import { ApiKeyStatus, ApiKeyType, ListApiKeysRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { apiKeyCollection } from '../src/stores/api-keys.js';
@@ -32,7 +32,7 @@ const refused = (promise: Promise<unknown>) =>
 const list = async (credential: string, more: object = {}, narrowed: object = {}) => {
   const { token } = await harness.authenticate(credential, narrowed);
   const page = { limit: 50, offset: 0, cursor: '' };
-  const request = { page, type: ApiKeyType.UNSPECIFIED, orgId: undefined, status: ApiKeyStatus.UNSPECIFIED, ...more };
+  const request = ListApiKeysRequest.fromPartial({ page, ...more });
   return harness.apiKeys.listApiKeys(request, harness.call(token));
 };
 const revoke = async (credential: string, keyId: string) => {

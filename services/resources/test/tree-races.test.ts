@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
 import { eventually } from '@commonplace/kit/testing';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
+import { ListTrashRequest } from '@commonplace/proto/resources/v1/trash_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { openWorld, type World } from './stage.js';
@@ -102,7 +103,7 @@ describe('changes of large subtrees', () => {
 const move = (id: string, parentId: string) => world.update(owner, id, { updateMask: ['parent_id'], parentId });
 const trash = async () => {
   const page = { limit: 100, offset: 0, cursor: '' };
-  const request = { workspaceId: world.workspaceId, page, includeDescendants: true, q: '' };
+  const request = ListTrashRequest.fromPartial({ workspaceId: world.workspaceId, page, includeDescendants: true });
   return (await world.trash.listTrash(request, await world.stage.as(owner))).items.map(({ id }) => id);
 };
 const restore = async (resourceId: string) =>

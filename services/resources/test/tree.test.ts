@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
 import { eventually } from '@commonplace/kit/testing';
 import { AccessMode, ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { EmptyTrashStatus } from '@commonplace/proto/resources/v1/trash_service.js';
+import { EmptyTrashStatus, ListTrashRequest } from '@commonplace/proto/resources/v1/trash_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openWorld, type World } from './stage.js';
@@ -151,7 +151,7 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await settled();
     const page = { limit: 100, offset: 0, cursor: '' };
     const list = async (includeDescendants: boolean) => {
-      const request = { workspaceId: world.workspaceId, page, includeDescendants, q: '' };
+      const request = ListTrashRequest.fromPartial({ workspaceId: world.workspaceId, page, includeDescendants });
       return world.trash.listTrash(request, await world.stage.as(owner));
     };
     expect((await list(false)).items.slice(0, 2).map(({ id }) => id)).toEqual([head.id, b.id]);

@@ -10,6 +10,8 @@ import {
   ConnectorStatus,
   ConnectorType,
   CreateConnectorRequest,
+  ListConnectionsRequest,
+  ListConnectorsRequest,
 } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -98,9 +100,15 @@ const create = async ({ config, credentials, ...given }: Given, caller = owner) 
     await world.as(caller),
   );
 const list = async (caller: Caller, type = ConnectorType.UNSPECIFIED, status = ConnectorStatus.UNSPECIFIED) =>
-  world.connectors.listConnectors({ workspaceId, page, type, status }, await world.as(caller));
+  world.connectors.listConnectors(
+    ListConnectorsRequest.fromPartial({ workspaceId, page, type, status }),
+    await world.as(caller),
+  );
 const connections = async (caller: Caller, status = ConnectionStatus.UNSPECIFIED, connectorId?: string) =>
-  world.connectors.listConnections({ workspaceId, page, connectorId, status }, await world.as(caller));
+  world.connectors.listConnections(
+    ListConnectionsRequest.fromPartial({ workspaceId, page, connectorId, status }),
+    await world.as(caller),
+  );
 const remove = async (caller: Caller, connectorId: string) =>
   world.connectors.deleteConnector({ workspaceId, connectorId }, await world.as(caller));
 const disconnect = async (caller: Caller, connectionId: string) =>

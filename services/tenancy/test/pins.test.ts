@@ -3,6 +3,7 @@ import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import {
   CreatePinRequest,
+  ListPinsRequest,
   PinFilter,
   PinItemType,
   PinVisibility,
@@ -37,7 +38,7 @@ const pin = async (caller: Caller, resourceId: string, more: Partial<CreatePinRe
     await world.as(caller, {}, reply),
   );
 const list = async (caller: Caller, visibility = PinFilter.ALL, page = { limit: 50, offset: 0, cursor: '' }) =>
-  world.pins.listPins({ workspaceId, visibility, page }, await world.as(caller));
+  world.pins.listPins(ListPinsRequest.fromPartial({ workspaceId, visibility, page }), await world.as(caller));
 const names = async (caller: Caller, visibility = PinFilter.ALL) =>
   (await list(caller, visibility)).items.map(({ item: shown }) => shown?.name);
 const move = async (caller: Caller, fields: Partial<ReorderPinsRequest>, metadata = {}) =>

@@ -1,5 +1,10 @@
 import { AppError } from '@commonplace/kit/errors';
-import { type ApiKey, ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
+import {
+  type ApiKey,
+  ApiKeyStatus,
+  ApiKeyType,
+  ListApiKeysRequest,
+} from '@commonplace/proto/identity/v1/api_key_service.js';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { ACCOUNT, type Action } from '../auth/action.js';
@@ -67,8 +72,9 @@ async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
 async function listKeys(ctx: Context, parts: AuthParts, session: string): Promise<readonly ApiKey[]> {
   try {
     const page = { limit: MAX_SHOWN_KEYS, offset: 0, cursor: '' };
-    const request = { page, type: ApiKeyType.PERSONAL, orgId: undefined, status: ApiKeyStatus.ACTIVE };
-    return (await parts.apiKeys.listApiKeys(request, await callAs(ctx, parts, session))).items;
+    const request = { page, type: ApiKeyType.PERSONAL, status: ApiKeyStatus.ACTIVE };
+    return (await parts.apiKeys.listApiKeys(ListApiKeysRequest.fromPartial(request), await callAs(ctx, parts, session)))
+      .items;
   } catch (error) {
     if (error instanceof AppError && error.reason === 'second_factor_required') return [];
     throw error;

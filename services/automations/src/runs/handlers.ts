@@ -1,7 +1,7 @@
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { findBoundedPage, type Where } from '@commonplace/kit/store';
+import { findBoundedPage, timesWithin, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type AutomationRun, AutomationRunStatus } from '@commonplace/proto/automations/v1/automation.js';
 import type {
@@ -155,13 +155,13 @@ const standIns = (given: Record<string, unknown>): Record<string, unknown> =>
 
 // ---- reading
 
-function runsWhere({ automationId, status, createdAfter }: ListAutomationRunsRequest): Where<AutomationRunRecord> {
+function runsWhere({ automationId, status, ...times }: ListAutomationRunsRequest): Where<AutomationRunRecord> {
   return {
     automationId,
     ...(status !== AutomationRunStatus.UNSPECIFIED && {
       status: enumName(status, 'AUTOMATION_RUN_STATUS'),
     }),
-    ...(createdAfter !== undefined && { createdAt: { gt: createdAfter } }),
+    ...timesWithin(times),
   };
 }
 

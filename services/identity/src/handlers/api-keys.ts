@@ -1,7 +1,7 @@
 import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import type { Collection } from '@commonplace/kit/store';
+import { type Collection, timesWithin } from '@commonplace/kit/store';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
 import type { ApiKeyService, CreateApiKeyRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type { Settings } from '../config.js';
@@ -12,7 +12,7 @@ import { InvalidCredentials, LimitReached, RevokedKey } from '../errors.js';
 import { apiKeyCreated, apiKeyRevoked, apiKeyRotated } from '../events.js';
 import { visibleKeys } from '../keys/list.js';
 import { type KeyDraft, newApiKey, rotatedApiKey } from '../keys/new-key.js';
-import { pageOfLimited, pageOfSets } from '../keys/page.js';
+import { NEWEST_FIRST, OLDEST_FIRST, pageOfLimited, pageOfSets } from '../keys/page.js';
 import { targetOf } from '../keys/target.js';
 import { boundTerms, readTerms, refuseMoreScopes, refuseWiderKey } from '../keys/terms.js';
 import { keyStatusOf, toApiKey } from '../keys/view.js';
@@ -57,12 +57,14 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
     async listApiKeys(request, context) {
       const person = await memberships.of(context.caller.userId, context.onward);
       const status = whereStatus(keyStatusOf(request.status), time());
-      const sets = visibleKeys(request, context.caller, person).map((visible) => ({ and: [visible, status] }));
+      const created = timesWithin(request);
+      const sort = request.sort === 'created_at' ? OLDEST_FIRST : NEWEST_FIRST;
+      const sets = visibleKeys(request, context.caller, person).map((visible) => ({ and: [visible, status, created] }));
       const own = context.caller.credential.workspaceIds;
       const { items, page } =
         own === undefined
-          ? await pageOfSets(apiKeys, sets, request.page)
-          : await pageOfLimited(apiKeys, sets, own, request.page);
+          ? await pageOfSets(apiKeys, sets, sort, request.page)
+          : await pageOfLimited(apiKeys, sets, own, sort, request.page);
       const names = await namesOf(items);
       return { items: items.map((key) => toApiKey(key, names.get(key.actingUserId) ?? '', time())), page };
     },

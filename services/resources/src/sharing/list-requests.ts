@@ -1,4 +1,4 @@
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import {
   type AccessRequest as AccessRequestMessage,
   AccessRequestStatus,
@@ -48,12 +48,13 @@ export function requestMessage(record: AccessRequest, now: string, permission?: 
   };
 }
 
-const SORT = ['-createdAt'] as const;
+const NEWEST_FIRST: Sort<AccessRequest> = ['-createdAt'];
+const OLDEST_FIRST: Sort<AccessRequest> = ['createdAt'];
 
-/** Returns a page of a resource's requests, newest first: all, or those of one person. */
+/** Returns a page of a resource's requests: all, or those of one person. */
 export async function listAccessRequests(
   { accessRequests }: SharingParts,
-  { resourceId, status, page }: ListAccessRequestsRequest,
+  { resourceId, status, page, sort, ...times }: ListAccessRequestsRequest,
   requesterId: string | undefined,
   { now }: AccessSubject,
 ): Promise<ListAccessRequestsResponse> {
@@ -61,9 +62,11 @@ export async function listAccessRequests(
     resourceId,
     ...(requesterId === undefined ? {} : { requesterId }),
     ...statusFilter(statusNamed(status), now),
+    ...timesWithin(times),
   };
   const total = await accessRequests.count(where);
-  const found = await findPage(accessRequests, where, SORT, page, total);
+  const order = sort === 'created_at' ? OLDEST_FIRST : NEWEST_FIRST;
+  const found = await findPage(accessRequests, where, order, page, total);
   return { items: found.items.map((record) => requestMessage(record, now)), page: found.page };
 }
 

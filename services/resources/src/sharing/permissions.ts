@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { invalidCursor, parsePageRequest, toPage } from '@commonplace/kit/store';
+import { invalidCursor, isWithinTimes, parsePageRequest, toPage } from '@commonplace/kit/store';
 import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { GetPermissionsRequest, PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
@@ -30,11 +30,15 @@ export async function viewPermissions(
   const from = inherits ? reachOfGrants(node).reverse() : [node.id];
   const all = await withoutDeletedGroups(parts, await grantsOnAll(parts, from, subject.now), context);
   const full = may(access.role, 'write');
-  const shown = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, subject));
+  const seenGrants = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, subject));
+  const shown = seenGrants.filter((grant) => isWithinTimes(grant, request));
   const slice = placeOf(request.page);
   const grants = shown.slice(slice.offset, slice.offset + slice.limit);
   const rest = { limit: slice.limit - grants.length, offset: Math.max(0, slice.offset - shown.length) };
-  const members = inherits ? await memberLines(parts, seen, rest, subject, context) : { lines: [], total: 0 };
+  const members =
+    inherits && !isLimitedByTime(request)
+      ? await memberLines(parts, seen, rest, subject, context)
+      : { lines: [], total: 0 };
   const own = all.find(({ link, resourceId }) => link !== undefined && resourceId === node.id);
   return {
     resourceId: node.id,
@@ -45,6 +49,11 @@ export async function viewPermissions(
     pendingRequestCount: await countPending(parts, seen, subject),
     page: pageOf(slice, shown.length + members.total),
   };
+}
+
+/** Returns whether a request asks for permissions of some time only, which memberships of the workspace do not have. */
+function isLimitedByTime({ createdAfter, createdBefore }: GetPermissionsRequest): boolean {
+  return createdAfter !== undefined || createdBefore !== undefined;
 }
 
 function isOwn(principal: string, { principals }: AccessSubject): boolean {

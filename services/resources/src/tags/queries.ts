@@ -1,4 +1,4 @@
-import { keyset, parsePageRequest, toPage } from '@commonplace/kit/store';
+import { keyset, parsePageRequest, type TimeFilters, timesWithin, toPage } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
 import { foldName } from '../domain/node.js';
@@ -39,6 +39,7 @@ export interface TagQuery {
   readonly page: PageRequest | undefined;
   /** Restricts the list to these tags. */
   readonly ids?: readonly string[];
+  readonly times?: TimeFilters;
 }
 
 /** Returns a page of a workspace's tags, which are few enough to be sorted in memory. */
@@ -46,7 +47,12 @@ export async function listTags(parts: TagParts, query: TagQuery): Promise<{ item
   const { workspaceId, ids } = query;
   const q = foldName(query.q);
   const found = await parts.tags.collection.find({
-    where: { workspaceId, mergedInto: { exists: false }, ...(q === '' ? {} : { nameFold: { substring: q } }) },
+    where: {
+      workspaceId,
+      mergedInto: { exists: false },
+      ...(q === '' ? {} : { nameFold: { substring: q } }),
+      ...timesWithin(query.times ?? {}),
+    },
     sort: ['nameFold'],
     limit: MAX_TAGS,
   });

@@ -1,36 +1,25 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, parsePageRequest, type StoredRecord } from '@commonplace/kit/store';
-import {
-  ConnectionStatus,
-  type ConnectorService,
-  ConnectorStatus,
-  ConnectorType,
-} from '@commonplace/proto/tenancy/v1/connector_service.js';
+import type { StoredRecord } from '@commonplace/kit/store';
+import type { ConnectorService } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { completeAuthorization } from '../acts/authorize.js';
+import { listConnections, listConnectors } from '../acts/connector-lists.js';
 import { addConnector } from '../acts/create-connector.js';
 import { disconnect } from '../acts/disconnect.js';
 import { workspaceRoleAtLeast } from '../domain/roles.js';
 import { publishConnector } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole } from '../policy.js';
-import { toConnection, toConnector } from '../wire/connector.js';
+import { toConnector } from '../wire/connector.js';
 
 export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService> {
   const { policy, connectors } = parts;
 
   return {
-    async listConnectors({ workspaceId, page: pageRequest, type, status }, { caller }) {
-      const access = await policy.seeWorkspace(workspaceId, caller);
+    async listConnectors(request, { caller }) {
+      const access = await policy.seeWorkspace(request.workspaceId, caller);
       requireWorkspaceRole(access, 'viewer');
-      const all = await connectors.ofWorkspace(workspaceId);
-      const counts = await connectors.countConnections(all.map(({ id }) => id));
-      const wanted = all
-        .map((one) => toConnector(one, counts.get(one.id) ?? 0))
-        .filter((one) => type === ConnectorType.UNSPECIFIED || one.type === type)
-        .filter((one) => status === ConnectorStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(parsePageRequest(pageRequest), wanted);
-      return { items, page };
+      return listConnectors(parts, request);
     },
 
     async createConnector(request, context) {
@@ -57,17 +46,10 @@ export function createConnectorHandlers(parts: Parts): Handlers<ConnectorService
       return { id: connectorId, deleted: true, connectionsRemoved: connections.length };
     },
 
-    async listConnections({ workspaceId, page: pageRequest, connectorId, status }, { caller }) {
-      const access = await policy.seeWorkspace(workspaceId, caller);
+    async listConnections(request, { caller }) {
+      const access = await policy.seeWorkspace(request.workspaceId, caller);
       requireWorkspaceRole(access, 'guest');
-      const whose = workspaceRoleAtLeast(access.role, 'admin') ? undefined : caller.userId;
-      const now = parts.now();
-      const wanted = (await connectors.connectionsIn(workspaceId, whose))
-        .filter((one) => connectorId === undefined || one.connectorId === connectorId)
-        .map((one) => toConnection(one, now))
-        .filter((one) => status === ConnectionStatus.UNSPECIFIED || one.status === status);
-      const { items, page } = pageOfAll(parsePageRequest(pageRequest), wanted);
-      return { items, page };
+      return listConnections(parts, request, workspaceRoleAtLeast(access.role, 'admin') ? undefined : caller.userId);
     },
 
     async deleteConnection({ workspaceId, connectionId }, context) {

@@ -1,12 +1,11 @@
 import { credentialOutOfScope } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOfAll, parsePageRequest } from '@commonplace/kit/store';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { ownerOf } from '../acts/join.js';
 import { changeOrg, chosenOrgSlug, requireConfirmed, requireNoAvatar } from '../acts/org-changes.js';
-import { seenOrgs } from '../acts/seen.js';
+import { listOrgs } from '../acts/org-lists.js';
 import { DAY_MS } from '../config.js';
 import { givenFields, maskOf } from '../domain/mask.js';
 import { readOrgSettings } from '../domain/org-settings.js';
@@ -37,14 +36,8 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
 
   return {
     async listOrgs(request, { caller }) {
-      const hidden = request.status === OrgStatus.DELETION_SCHEDULED;
-      const seen = await seenOrgs(parts, caller, hidden);
-      const places = new Map(seen.map((access) => [access.org.id, access]));
-      const { items, page } = pageOfAll(
-        parsePageRequest(request.page),
-        seen.map(({ org }) => org),
-      );
-      return { items: await answer(items.map(({ id }) => places.get(id) as OrgAccess)), page };
+      const { items, page } = await listOrgs(parts, caller, request);
+      return { items: await answer(items), page };
     },
 
     async createOrg(request, context) {

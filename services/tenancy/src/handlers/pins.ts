@@ -1,6 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageInOrder } from '@commonplace/kit/store';
+import { isWithinTimes, pageInOrder } from '@commonplace/kit/store';
 import {
   type CreatePinRequest,
   type Pin,
@@ -36,13 +36,17 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
   }
 
   return {
-    async listPins({ workspaceId, page, visibility }, context) {
+    async listPins({ workspaceId, page, visibility, ...times }, context) {
       const access = await policy.seeWorkspace(workspaceId, context.caller);
       requireWorkspaceRole(access, 'guest');
       const lists = await Promise.all(
         (LISTS[visibility] ?? ALL).map((one) => findList(parts, context, workspaceId, one)),
       );
-      return pageInOrder(page, await shown(context, workspaceId, lists));
+      const pins = await shown(context, workspaceId, lists);
+      return pageInOrder(
+        page,
+        pins.filter((pin) => isWithinTimes(pin, times)),
+      );
     },
 
     async createPin(request, context) {

@@ -1,7 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, requireCursor } from '@commonplace/kit/store';
+import { requireCursor } from '@commonplace/kit/store';
 import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import {
   type ContentDiff,
@@ -18,8 +18,9 @@ import { requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { actorMessage } from '../../wire.js';
 import { forget, isProtected, snapshotOf, takeSnapshot } from '../commands.js';
 import { diffStates } from '../diff.js';
+import { listSnapshots } from '../list.js';
 import type { SnapshotParts } from '../parts.js';
-import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from '../records.js';
+import type { SnapshotReason, SnapshotRecord } from '../records.js';
 
 export function createSnapshotHandlers(parts: SnapshotParts): Handlers<SnapshotService> {
   const { policy, snapshots } = parts;
@@ -32,9 +33,7 @@ export function createSnapshotHandlers(parts: SnapshotParts): Handlers<SnapshotS
     async listSnapshots(request, context) {
       const { node } = await see(request.resourceId, context);
       requireSnapshots(parts, node);
-      const reason = reasonFrom(request.reason);
-      const where = { resourceId: node.id, ...(reason === undefined ? {} : { reason }) };
-      const { items, page } = await findPage(snapshots, where, NEWEST_FIRST, request.page);
+      const { items, page } = await listSnapshots(snapshots, request, reasonFrom(request.reason));
       return { items: items.map(snapshotMessage), page };
     },
 

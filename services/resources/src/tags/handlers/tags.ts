@@ -35,10 +35,10 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
   }
 
   return {
-    async listTags({ workspaceId, q, sort, page }, context) {
+    async listTags({ workspaceId, q, sort, page, ...times }, context) {
       const membership = await policy.enter(workspaceId, await policy.subject(context), context);
       requireWorkspaceRole(membership, WorkspaceRole.VIEWER);
-      return listTags(parts, { workspaceId, q, sort, page });
+      return listTags(parts, { workspaceId, q, sort, page, times });
     },
 
     operateTags: (request, context) => operateTags(parts, request, context),

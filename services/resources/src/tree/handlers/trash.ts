@@ -1,5 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { type Sort, timesWithin } from '@commonplace/kit/store';
 import { EmptyTrashStatus, type TrashItem, type TrashService } from '@commonplace/proto/resources/v1/trash_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { foldName, type Node, parentId } from '../../domain/node.js';
@@ -13,6 +14,17 @@ import type { TreeParts } from '../parts.js';
 import { restoreNode } from '../restore.js';
 import { countRestoredChildren, pathFrom, surroundingsOf } from '../surroundings.js';
 import { allowedWhere } from '../visible.js';
+
+const SORTS: Readonly<Record<string, Sort<Node>>> = {
+  trashed_at: ['trashedAt'],
+  '-trashed_at': ['-trashedAt'],
+  name: ['nameFold'],
+  '-name': ['-nameFold'],
+  created_at: ['createdAt'],
+  '-created_at': ['-createdAt'],
+  updated_at: ['updatedAt'],
+  '-updated_at': ['-updatedAt'],
+};
 
 export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
   const { policy } = parts;
@@ -49,10 +61,12 @@ export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
         state: 'trashed',
         ...(request.includeDescendants ? {} : { trashHead: true }),
         ...(request.q === '' ? {} : { nameFold: { substring: foldName(request.q) } }),
+        ...(request.createdBy === undefined ? {} : { createdById: request.createdBy }),
+        ...timesWithin(request),
         ...restorable,
       } as const;
       const page = request.page ?? { limit: 50, offset: 0, cursor: '' };
-      const listed = await listNodes(parts, { where, sort: ['-trashedAt'], page });
+      const listed = await listNodes(parts, { where, sort: SORTS[request.sort] ?? ['-trashedAt'], page });
       const nodes = await parts.tree.resolve(listed.nodes);
       const access = await policy.accessToAll(nodes, subject);
       const mine = nodes.filter((_, i) => may(access[i]?.role ?? 'viewer', 'write'));

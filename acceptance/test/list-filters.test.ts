@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { newKey, type Person, signIn, signUp } from '../src/people.js';
+import type { List, Resource, Workspace } from '../src/records.js';
+import { standingSystem } from '../src/standing.js';
+import type { System } from '../src/system.js';
+
+/** Tests the filters and orders that lists have in common (api: 1.3). */
+
+interface Named {
+  readonly id: string;
+}
+
+let system: System;
+let by: Person;
+let ids: Readonly<Record<'org' | 'workspace' | 'document' | 'group', string>>;
+
+const NAMES = ['Alpha', 'Gamma', 'Beta', 'Delta'];
+
+/** Creates four records of each kind, one after another. */
+beforeAll(async () => {
+  system = await standingSystem();
+  by = await signIn(system, system.owner);
+  const create = async (path: string, body: object) => (await by.post<Named>(path, body)).data.id;
+  const [, org = ''] = await inTurn(NAMES, (name) => create('/orgs', { name }));
+  const [, , workspace = ''] = await inTurn(NAMES, (name) => create('/workspaces', { name, org_id: org }));
+  const at = { workspace_id: workspace };
+  const [document = '', ...others] = await inTurn(NAMES, (name) =>
+    create('/resources', { type: 'document', name, content: 'One', ...at }),
+  );
+  await inTurn(NAMES, (name) => newKey(by, ['resource:read'], { name, type: 'org', org_id: org }));
+  const [, , , group = ''] = await inTurn(NAMES, (name) => create(`/orgs/${org}/groups`, { name }));
+  await inTurn(NAMES, (name) => create(`/workspaces/${workspace}/connectors`, { type: 'http', name, config: HTTP }));
+  await inTurn(NAMES, async (name) => {
+    await by.patch(`/resources/${document}/content`, { content: name });
+    await create(`/resources/${document}/snapshots`, { name });
+  });
+  await inTurn(NAMES, (name) => create(`/resources/${document}/comments`, { body: name }));
+  await inTurn(NAMES, (name) => create(`/workspaces/${workspace}/tags`, { name }));
+  await inTurn(others, (id) => create(`/workspaces/${workspace}/pins`, { resource_id: id }));
+  await create(`/resources/${document}/permissions`, { principal_type: 'group', principal_id: group, role: 'viewer' });
+  await inTurn(NAMES, async (name) => {
+    const id = await create('/resources', { type: 'folder', name, ...at });
+    await by.del(`/resources/${id}`);
+  });
+  await inTurn(NAMES, (name) => create('/agents', { name, org_id: org, instructions: 'Answer.' }));
+  await inTurn(NAMES, (name) => create('/automations', { name, ...at, ...AUTOMATION }));
+  await inTurn(NAMES, (title) => create('/work-items', { title, ...at }));
+  await inTurn(NAMES, (content) => create('/memories', { scope: 'workspace', content, ...at }));
+  await inTurn(NAMES, (title) => create('/chat-sessions', { title, ...at }));
+  await create('/im/conversations', { type: 'group', name: 'Weir', member_ids: [], ...at });
+  await create(`/workspaces/${workspace}/imports`, { source_type: 'markdown', content: 'x', dry_run: true });
+  ids = { org, workspace, document, group };
+});
+
+const HTTP = { url: 'https://example.com' };
+const AUTOMATION = { trigger: { type: 'manual' }, actions: [{ id: 'end', type: 'stop' }] };
+
+/** Calls a function for some values, one after another. */
+async function inTurn<T, R>(values: readonly T[], call: (value: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const value of values) results.push(await call(value));
+  return results;
+}
+
+const [PAST, FUTURE] = ['2001-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
+
+type Filter = 'created' | 'updated' | 'created_by';
+
+interface Case {
+  readonly path: () => string;
+  readonly filters: readonly Filter[];
+  readonly sorts: readonly string[];
+}
+
+const NAMED = ['name', 'created_at', 'updated_at'];
+const EVERY: readonly Filter[] = ['created', 'updated', 'created_by'];
+
+const LISTS: Readonly<Record<string, Case>> = {
+  orgs: { path: () => '/orgs?', filters: ['created', 'updated'], sorts: NAMED },
+  workspaces: { path: () => `/workspaces?org_id=${ids.org}&`, filters: ['created', 'updated'], sorts: NAMED },
+  'API keys': { path: () => `/api-keys?org_id=${ids.org}&`, filters: ['created'], sorts: ['created_at'] },
+  groups: { path: () => `/orgs/${ids.org}/groups?`, filters: EVERY, sorts: ['name', 'created_at'] },
+  connectors: {
+    path: () => `/workspaces/${ids.workspace}/connectors?`,
+    filters: ['created', 'created_by'],
+    sorts: ['name', 'created_at'],
+  },
+  pins: { path: () => `/workspaces/${ids.workspace}/pins?`, filters: ['created'], sorts: [] },
+  tags: { path: () => `/workspaces/${ids.workspace}/tags?`, filters: ['created', 'updated'], sorts: ['name'] },
+  imports: { path: () => `/workspaces/${ids.workspace}/imports?`, filters: ['created', 'created_by'], sorts: [] },
+  resources: { path: () => `/workspaces/${ids.workspace}/resources?`, filters: EVERY, sorts: NAMED },
+  trash: { path: () => `/workspaces/${ids.workspace}/trash?`, filters: EVERY, sorts: [...NAMED, 'trashed_at'] },
+  snapshots: {
+    path: () => `/resources/${ids.document}/snapshots?`,
+    filters: ['created', 'created_by'],
+    sorts: ['created_at'],
+  },
+  comments: { path: () => `/resources/${ids.document}/comments?`, filters: ['created', 'created_by'], sorts: [] },
+  permissions: { path: () => `/resources/${ids.document}/permissions?`, filters: ['created'], sorts: [] },
+  agents: { path: () => `/agents?org_id=${ids.org}&`, filters: EVERY, sorts: NAMED },
+  automations: { path: () => `/automations?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: NAMED },
+  'work items': {
+    path: () => `/work-items?workspace_id=${ids.workspace}&`,
+    filters: EVERY,
+    sorts: ['created_at', 'updated_at', 'number'],
+  },
+  memories: {
+    path: () => `/memories?workspace_id=${ids.workspace}&`,
+    filters: EVERY,
+    sorts: ['created_at', 'updated_at'],
+  },
+  'chat sessions': {
+    path: () => `/chat-sessions?workspace_id=${ids.workspace}&`,
+    filters: EVERY,
+    sorts: ['title', 'created_at', 'updated_at'],
+  },
+  conversations: { path: () => `/im/conversations?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: [] },
+};
+
+/** Returns for a filter a condition that all items meet and one that none does. */
+function conditionsOf(filter: Filter): (readonly [all: string, none: string])[] {
+  if (filter === 'created_by') return [[`created_by=${by.user.id}`, `created_by=${randomUUID()}`]];
+  return [
+    [`${filter}_after=${PAST}`, `${filter}_after=${FUTURE}`],
+    [`${filter}_before=${FUTURE}`, `${filter}_before=${PAST}`],
+  ];
+}
+
+/** Returns the items of a list, read by cursors two at a time. */
+async function readAll(path: string): Promise<{ id: string; name?: string; title?: string }[]> {
+  const items = [];
+  for (let cursor = ''; ; ) {
+    const { data, page } = await by.get<List<{ id: string; name?: string }>>(`${path}&limit=2${cursor}`);
+    items.push(...data.items);
+    if (!page.has_more) return items;
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor ?? '')}`;
+  }
+}
+
+describe.each(Object.entries(LISTS))('the list of %s', (_, { path, filters, sorts }) => {
+  test.each(filters)('can be limited by %s', async (filter) => {
+    for (const [all, none] of conditionsOf(filter)) {
+      expect((await readAll(`${path()}${all}`)).length).toBeGreaterThan(0);
+      expect((await by.get(`${path()}${none}`)).page.total).toBe(0);
+    }
+  });
+
+  for (const sort of sorts)
+    test(`is sorted by ${sort}, page after page, in both directions`, async () => {
+      const items = await readAll(`${path()}sort=${sort}`);
+      const falling = await readAll(`${path()}sort=-${sort}`);
+      expect(items.length).toBeGreaterThan(3);
+      expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
+      expect(falling.map(({ id }) => id).reverse()).toEqual(items.map(({ id }) => id));
+    });
+
+  test('refuses the filters and orders that it does not have, by name', async () => {
+    const known = [...filters.flatMap((filter) => conditionsOf(filter).flat())].map((text) => text.split('=')[0]);
+    const common = ['created_by', 'created_after', 'created_before', 'updated_after', 'updated_before'];
+    const others = [...common.filter((name) => !known.includes(name)), ...(sorts.length === 0 ? ['sort'] : [])];
+    for (const name of others) {
+      const { status, body } = await by.get(`${path()}${name}=${PAST}`);
+      expect([name, status, body.error?.code, body.error?.param]).toEqual([name, 400, 'unknown_parameter', name]);
+    }
+  });
+});
+
+test('lists without common filters refuse them', async () => {
+  const lists = [`/orgs/${ids.org}/members`, `/workspaces/${ids.workspace}/members`, '/notifications', '/models'];
+  for (const list of lists) {
+    const { error } = await by.get(`${list}?created_after=${PAST}&sort=name`);
+    expect(error.details).toMatchObject([
+      { param: 'sort', code: 'unknown_parameter' },
+      { param: 'created_after', code: 'unknown_parameter' },
+    ]);
+  }
+});
+
+test('access requests can be limited by times and sorted', async () => {
+  const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Personal' });
+  const { data: document } = await by.post<Resource>('/resources', {
+    ...{ type: 'document', name: 'Hidden', workspace_id: workspace.id, access_mode: 'restricted' },
+  });
+  const requests = `/resources/${document.id}/access-requests?`;
+  const made = await inTurn(['Ada', 'Bob'], async (name) => {
+    const person = await signUp(system, name);
+    await by.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'viewer' });
+    return (await person.post<Named & { created_at: string }>(requests.slice(0, -1), { role: 'viewer' })).data;
+  });
+  const idsOf = async (query: string) => (await readAll(`${requests}${query}`)).map(({ id }) => id);
+  const [first, second] = made.map(({ id }) => id);
+  expect(await idsOf('sort=created_at')).toEqual([first, second]);
+  expect(await idsOf('sort=-created_at')).toEqual([second, first]);
+  expect(await idsOf(`created_after=${made[0]?.created_at}`)).toEqual([second]);
+  expect(await idsOf(`created_before=${made[1]?.created_at}`)).toEqual([first]);
+});

@@ -1,0 +1,40 @@
+import {
+  type Collection,
+  findPage,
+  pageOfAll,
+  parsePageRequest,
+  type Sort,
+  timesWithin,
+  type Where,
+} from '@commonplace/kit/store';
+import type { Page } from '@commonplace/proto/api/v1/page.js';
+import type { ListSnapshotsRequest } from '@commonplace/proto/resources/v1/snapshot_service.js';
+import { MAX_AUTOMATIC_SNAPSHOTS, MAX_NAMED_SNAPSHOTS } from '../config.js';
+import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from './records.js';
+
+const OLDEST_FIRST: Sort<SnapshotRecord> = ['createdAt', 'contentVersion'];
+/** Maximum number of snapshots of one resource that are read to be filtered: twice as many as there should be. */
+const MAX_READ = 2 * (MAX_NAMED_SNAPSHOTS + MAX_AUTOMATIC_SNAPSHOTS);
+
+/** Returns a page of a resource's snapshots. */
+export async function listSnapshots(
+  snapshots: Collection<SnapshotRecord>,
+  request: ListSnapshotsRequest,
+  reason: SnapshotReason | undefined,
+): Promise<{ items: SnapshotRecord[]; page: Page }> {
+  const { resourceId, createdBy } = request;
+  const where: Where<SnapshotRecord> = {
+    resourceId,
+    ...(reason === undefined ? {} : { reason }),
+    ...timesWithin(request),
+  };
+  const sort = request.sort === 'created_at' ? OLDEST_FIRST : NEWEST_FIRST;
+  if (createdBy === undefined) return findPage(snapshots, where, sort, request.page);
+  // The store cannot look into the actor, but a resource has few snapshots.
+  const all = await snapshots.find({ where, sort, limit: MAX_READ });
+  return pageOfAll(
+    parsePageRequest(request.page),
+    all.filter((one) => one.createdBy.id === createdBy),
+    sort,
+  );
+}
