@@ -5,7 +5,7 @@ export const GERMAN: Messages = {
   rules: {
     'The request comes from a page of another address than {address}.':
       'Die Anfrage kommt von einer Seite unter einer anderen Adresse als {address}.',
-    'names nothing that this list can include.': 'nennt nichts, was diese Liste mitliefern kann.',
+    'names nothing that can be included here.': 'nennt nichts, was hier mitgeliefert werden kann.',
     'is required.': 'ist erforderlich.',
     'is not a field of this request.': 'ist kein Feld dieser Anfrage.',
     'is not supported by this list.': 'hat diese Liste nicht.',

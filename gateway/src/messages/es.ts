@@ -5,7 +5,7 @@ export const SPANISH: Messages = {
   rules: {
     'The request comes from a page of another address than {address}.':
       'La petición viene de una página de otra dirección que {address}.',
-    'names nothing that this list can include.': 'no nombra nada que esta lista pueda incluir.',
+    'names nothing that can be included here.': 'no nombra nada que se pueda incluir aquí.',
     'is required.': 'es obligatorio.',
     'is not a field of this request.': 'no es un campo de esta petición.',
     'is not supported by this list.': 'no existe en esta lista.',

@@ -5,7 +5,7 @@ export const FRENCH: Messages = {
   rules: {
     'The request comes from a page of another address than {address}.':
       'La requête vient d’une page d’une autre adresse que {address}.',
-    'names nothing that this list can include.': 'ne nomme rien que cette liste puisse inclure.',
+    'names nothing that can be included here.': 'ne nomme rien qui puisse être inclus ici.',
     'is required.': 'est obligatoire.',
     'is not a field of this request.': 'n’est pas un champ de cette requête.',
     'is not supported by this list.': 'n’existe pas pour cette liste.',

@@ -14,7 +14,7 @@ export function readQuery(endpoint: Endpoint, { input, message, faults }: Readin
     if (!pathFields.includes(field)) requireField(field, input.query, '', faults);
   }
   if (page !== undefined) refuseOtherFilters(endpoint, input, faults);
-  if (page !== undefined && !plan.keys.has('include')) requireNoFurtherInclude(input, recordFields, faults);
+  if (!plan.keys.has('include')) requireNoFurtherInclude(input, recordFields, faults);
   return plan.keys.has('fields') ? undefined : readFields(input, recordFields, faults);
 }
 
@@ -32,11 +32,11 @@ function refuseOtherFilters({ plan }: Endpoint, { query }: RequestInput, faults:
   }
 }
 
-/** Reports an `include` for a list that has nothing to add, unless its items have these fields anyway. */
+/** Reports an `include` for an endpoint that has nothing to add, unless its records have these fields anyway. */
 function requireNoFurtherInclude(input: RequestInput, present: ReadonlySet<string>, faults: Faults): void {
   const names = textsOf(input.query.include).flatMap((text) => text.split(','));
   const isKnown = names.every((name) => name === '' || present.has(name));
-  if (!isKnown) faults.add('include', 'invalid_value', 'names nothing that this list can include.');
+  if (!isKnown) faults.add('include', 'invalid_value', 'names nothing that can be included here.');
 }
 
 function readFields(input: RequestInput, known: ReadonlySet<string>, faults: Faults): ReadonlySet<string> | undefined {
