@@ -1,5 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { serversUrl } from '../src/config/index.js';
+import { flag, integer, readConfig, serversUrl, text } from '../src/config/index.js';
+
+describe('a blank setting', () => {
+  const of = <T>(parse: (value: string) => T, fallback: T) => ({ set: { variable: 'X', help: 'X', parse, fallback } });
+
+  test.each([[''], [' '], ['\t\n']])('%j is not set, whatever its type', (X) => {
+    expect(readConfig(of(integer(0, 9), 5), { X })).toEqual({ set: 5 });
+    expect(readConfig(of(flag, true), { X })).toEqual({ set: true });
+    expect(readConfig(of(text, 'a'), { X })).toEqual({ set: 'a' });
+    const required = { set: { variable: 'X', help: 'X', parse: text } };
+    expect(() => readConfig(required, { X })).toThrow('X is not set');
+  });
+});
 
 describe('a URL of several servers', () => {
   const parse = serversUrl('mongodb', 'mongodb+srv');

@@ -41,13 +41,14 @@ export { nearestName, unknownSettings } from './nearest.js';
 export { isPlainUrl, PLAIN_CONNECTIONS } from './plain-connections.js';
 export { type Shape, shaped, shapeOf } from './shapes.js';
 
-/** Reads a table from the environment. Throws ConfigError with all problems at once. */
+/** Reads a table from the environment, where a blank value counts as none. Throws ConfigError with all problems at once. */
 export function readConfig<T extends Table>(table: T, env: NodeJS.ProcessEnv): Values<T> {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
     const text = env[setting.variable];
-    if (text === undefined || text === '') {
+    // White space alone sets nothing: as a number it would count as 0.
+    if (text === undefined || text.trim() === '') {
       if ('fallback' in setting) values[name] = setting.fallback;
       else problems.push(`${setting.variable} is not set: ${setting.help}`);
       continue;
