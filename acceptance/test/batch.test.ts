@@ -178,6 +178,26 @@ describe('attacks', () => {
     expect([400, 404]).toContain(inner);
   });
 
+  test('a fault in the body of a call is a fault of that call alone', async () => {
+    const create = (id: string, body: unknown) => ({ id, method: 'POST', path: '/api/v1/workspaces', body });
+    const calls = [
+      create('nul', { name: 'a\0b' }),
+      create('half', { name: '\ud800' }),
+      create('good', { name: 'Good' }),
+    ];
+    const answers = await answersOf(person, calls);
+    expect(answers.map(({ status, body }) => [status, body.error?.param])).toEqual([
+      [400, 'name'],
+      [400, 'name'],
+      [201, undefined],
+    ]);
+  });
+
+  test('null is no body', async () => {
+    const answers = await answersOf(person, [{ ...get('a', '/me'), body: null }]);
+    expect(statuses(answers)).toEqual([200]);
+  });
+
   test('encoded slashes stay in their segment', async () => {
     const { id } = await newDocument('Slashes');
     const paths = [`/workspaces/..%2Fresources%2F${id}`, `/resources/${id}%2Fcontent`, `/resources/${id}%2f..`];

@@ -68,6 +68,7 @@ describe('values in a body', () => {
     ['NUL in free-form JSON', { any: { a: ['b\0'] } }, 'any', 'invalid_value'],
     ['NUL in a key of free-form JSON', { object: { 'a\0': 1 } }, 'object', 'invalid_value'],
     ['half a pair in free-form JSON', { any: ['\udc00x'] }, 'any', 'invalid_value'],
+    ['an infinite number in free-form JSON', JSON.parse('{"any":{"a":[null,-1e400]}}'), 'any', 'invalid_value'],
     ['a list for an object of free form', { object: [] }, 'object', 'invalid_type'],
     ['an object for a list of free form', { array: {} }, 'array', 'invalid_type'],
     ['a number for a text or an object', { text: 1 }, 'text', 'invalid_type'],

@@ -45,6 +45,7 @@ export function valueSchema(
 const FREE_FORM: Record<Exclude<Json, Json.ARRAY>, Schema> = {
   [Json.UNSPECIFIED]: {},
   [Json.ANY]: {},
+  [Json.REQUEST]: {},
   [Json.OBJECT]: { type: 'object', additionalProperties: true },
   [Json.TEXT_OR_OBJECT]: { type: ['string', 'object'], additionalProperties: true },
 };

@@ -7,6 +7,7 @@ const EXPECTED: Record<Json, string> = {
   [Json.OBJECT]: 'an object',
   [Json.ARRAY]: 'a list',
   [Json.TEXT_OR_OBJECT]: 'a string or an object',
+  [Json.REQUEST]: 'any value',
 };
 
 /**
@@ -17,11 +18,20 @@ export function compileFreeForm(json: Json): Convert {
   return (value, param, faults) => {
     if (!isKind(json, value)) return faults.add(param, 'invalid_type', `must be ${EXPECTED[json]}.`);
     const text = JSON.stringify(value);
-    if (hasBadCharacters(text)) {
+    if (json !== Json.REQUEST && hasBadCharacters(text)) {
       return faults.add(param, 'invalid_value', 'must not have NUL characters or halves of surrogate pairs.');
     }
+    // `JSON.stringify` writes null for numbers that are too large.
+    if (text.includes('null') && hasInfinity(value)) return faults.add(param, 'invalid_value', TOO_LARGE);
     return Buffer.from(text);
   };
+}
+
+const TOO_LARGE = 'must not have numbers beyond 1.7976931348623157e308.';
+
+function hasInfinity(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity;
+  return Object.values(value).some(hasInfinity);
 }
 
 function isKind(json: Json, value: unknown): boolean {
