@@ -77,6 +77,7 @@ describe('access to memories', () => {
     await eventually(async () => {
       expect(await reasonOf(stage.update(boss, id, { isPinned: true }))).toBe('workspace_archived');
       expect(await reasonOf(stage.create(boss, inWorkspace()))).toBe('workspace_archived');
+      expect(await reasonOf(stage.remove(boss, id))).toBe('workspace_archived');
     });
     stage.archive(false);
     await eventually(async () => expect(await reasonOf(stage.update(boss, id, { isPinned: true }))).toBe('done'));

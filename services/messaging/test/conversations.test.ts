@@ -432,6 +432,12 @@ test('archived conversations and those of archived workspaces are read-only, and
   expect((await stage.list(ben)).totalUnread).toBe(before + 1);
   await stage.archive(still.workspaceId);
   await expect(stage.send(ann, id, 'More')).rejects.toEqual(refused('workspace_archived'));
+  await expect(stage.erase(ann, id, sent.id)).rejects.toEqual(refused('workspace_archived'));
+  const erased = stage.talks.deleteConversation(
+    { conversationId: id, for: 'DELETED_FOR_EVERYONE' as never },
+    await stage.as(ann),
+  );
+  await expect(erased).rejects.toEqual(refused('workspace_archived'));
   expect((await stage.list(ben)).totalUnread).toBe(before);
   expect((await stage.history(ben, id)).items).toHaveLength(1);
   expect((await stage.read(ben, id)).unreadCount).toBe(0);

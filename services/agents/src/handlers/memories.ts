@@ -68,6 +68,7 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
     async deleteMemory({ memoryId }, context) {
       const { memory, rights } = await seeMemory(parts, memoryId, context, (known, about) => known.canDelete(about));
       if (!rights.canDelete(memory)) throw InsufficientRole();
+      if (rights.isArchived(memory)) throw WorkspaceArchived();
       requireVersion(context, memory.version, memory);
       context.work.remove(parts.memories, memory);
       return { id: memoryId, deleted: true };

@@ -58,6 +58,7 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
       const isForAll = wanted === DeletedFor.EVERYONE;
       const access = await openConversation(parts, conversationId, isForAll ? 'owner' : 'member', context);
       requireVersion(context, access.conversation.version, access.conversation);
+      if (isForAll) requireUnarchivedWorkspace(access);
       if (isForAll) await deleteForEveryone(parts, access, context);
       else await leaveConversation(parts, access, context);
       return { id: conversationId, deleted: true, for: isForAll ? DeletedFor.EVERYONE : DeletedFor.ME };

@@ -11,7 +11,14 @@ import { listMessages } from '../history.js';
 import { firstRunOf, startMentioned, untilStarted } from '../mention-runs.js';
 import type { Author, MessageRecord } from '../message-records.js';
 import type { ConversationParts } from '../parts.js';
-import { belongsTo, hasRole, type MemberAccess, openConversation, requireOpen } from '../policy.js';
+import {
+  belongsTo,
+  hasRole,
+  type MemberAccess,
+  openConversation,
+  requireOpen,
+  requireUnarchivedWorkspace,
+} from '../policy.js';
 import { presentMessage } from '../present.js';
 import { deleteMessage } from '../remove-messages.js';
 import { appendMessage, contentFingerprint } from '../send.js';
@@ -87,6 +94,7 @@ export function createMessageHandlers(parts: ConversationParts, starts: Starts):
       const isOwn = message.author.type === 'user' && message.authorId === context.caller.userId;
       if (!isOwn && !hasRole(access.member, 'manager')) throw InsufficientRole();
       requireVersion(context, message.version, lastChangeOf(message));
+      requireUnarchivedWorkspace(access);
       if (message.deletedAt === undefined) {
         const at = new Date(parts.now()).toISOString();
         const deletion = { at, by: context.actor };
