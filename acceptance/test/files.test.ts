@@ -445,6 +445,11 @@ describe('the text of a file', () => {
   });
 });
 
+interface Named {
+  readonly id: string;
+  readonly status: string;
+}
+
 describe('storage', () => {
   test('is counted by kind and workspace, the largest first, with the trash counted separately', async () => {
     const mine = (await by.post<Workspace>('/workspaces', { name: 'Counted' })).data;
@@ -471,6 +476,22 @@ describe('storage', () => {
     expect(named.data.largest.map(({ name }) => name)).toEqual(['large', 'small', 'D']);
     const all = await by.get<{ by_workspace: { workspace_id: string }[] }>('/storage/usage');
     expect(all.data.by_workspace.map(({ workspace_id: id }) => id)).toContain(mine.id);
+  });
+
+  test('includes templates, which belong to no workspace', async () => {
+    const author = await signUp(system, 'Author');
+    const { data: source } = await author.post<Workspace>('/workspaces', { name: 'Source' });
+    const document = { type: 'document', name: 'D', content: 'Ten bytes.', workspace_id: source.id };
+    await author.post('/resources', document);
+    const { data: made } = await author.post<Named>('/workspace-templates', {
+      ...{ name: 'Counted', source_workspace_id: source.id },
+    });
+    await eventually(async () => {
+      const { data } = await author.get<Named>(`/workspace-templates/${made.id}`);
+      expect(data.status).toBe('ready');
+    });
+    const { data } = await author.get('/storage/usage');
+    expect(data).toMatchObject({ used_bytes: 20, by_kind: { documents: 10, templates: 10 } });
   });
 
   test('is freed when a file is purged, and its link becomes invalid', async () => {

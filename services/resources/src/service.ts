@@ -18,6 +18,7 @@ import { createPermissionHandlers } from './sharing/handlers/permissions.js';
 import { createContentHandlers } from './snapshots/handlers/content.js';
 import { createSnapshotHandlers } from './snapshots/handlers/snapshots.js';
 import { createTagHandlers } from './tags/handlers/tags.js';
+import { templateBytes } from './templates/bytes.js';
 import { createTemplateHandlers, createTemplateUseHandlers } from './templates/handlers/templates.js';
 import { watchPurges } from './templates/purges.js';
 import { createTreeExportHandlers } from './transfer/handlers/tree-exports.js';
@@ -68,6 +69,7 @@ export const resources = defineService({
           createFileNodeHandlers({
             ...tree,
             isPinned: async (id) => (await publications.pinned.get(id)) !== undefined,
+            templateBytes: (owner) => templateBytes(templates, owner),
           }),
         ),
         implement(contracts.treeImports, createTreeImportHandlers(transfer)),

@@ -3,7 +3,12 @@ import { maxEntries } from '@commonplace/kit/cache';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
-import type { LargeNode, WorkspaceSums } from '@commonplace/proto/resources/v1/file_node_service.js';
+import type {
+  LargeNode,
+  SumStorageRequest,
+  SumStorageResponse,
+  WorkspaceSums,
+} from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -36,28 +41,35 @@ interface Sums extends WorkspaceSums {
   readonly at: string;
 }
 
+/** What belongs to a tenant, but to none of its workspaces. */
+interface CommonSums extends Pick<SumStorageResponse, 'orgSnapshots' | 'templates'> {
+  readonly at: string;
+}
+
 type LargestCache = LRUCache<string, LargeNode[]>;
 
 export function createStorageHandlers(parts: UsageParts): Handlers<StorageService> {
   const known = new LRUCache<string, Sums>({ ...maxEntries(10_000), ttl: SUMS_TTL_MS });
   const found: LargestCache = new LRUCache({ max: 1000, ttl: LARGEST_TTL_MS });
+  const common = new LRUCache<string, CommonSums>({ ...maxEntries(10_000), ttl: SUMS_TTL_MS });
   return {
     async getStorageUsage({ workspaceId, limit: requested = DEFAULT_LARGEST_COUNT }, context) {
       const limit = Math.min(requested, MAX_LARGEST_COUNT);
-      const { ids, administered } = await workspacesOf(parts, workspaceId, context);
+      const { ids, owner } = await workspacesOf(parts, workspaceId, context);
       const sums = await sumsOf(parts, known, ids);
-      const ofOrg = administered === undefined ? 0 : await snapshotsOf(parts, administered);
+      const { orgSnapshots, templates, at } = await commonSumsOf(parts, common, owner);
       const add = (read: (one: Sums) => number) => sums.reduce((total, one) => total + read(one), 0);
       const usage: StorageUsage = {
-        usedBytes: add(bytesOf) + ofOrg,
+        usedBytes: add(bytesOf) + orgSnapshots + templates,
         quotaBytes: parts.settings.quotaBytes,
         byKind: {
           files: add((one) => one.files + one.older),
           documents: add((one) => one.documents),
           tables: add((one) => one.tables),
           artifacts: add((one) => one.artifacts),
-          snapshots: add((one) => one.snapshots) + ofOrg,
+          snapshots: add((one) => one.snapshots) + orgSnapshots,
           trash: add((one) => one.trash),
+          templates,
         },
         byWorkspace: sums.map((one) => ({
           workspaceId: one.workspaceId,
@@ -65,7 +77,7 @@ export function createStorageHandlers(parts: UsageParts): Handlers<StorageServic
           fileCount: one.fileCount,
         })),
         largest: await largestOf(parts, found, ids, limit, context),
-        computedAt: sums.map(({ at }) => at).sort()[0] ?? new Date().toISOString(),
+        computedAt: [at, ...sums.map((one) => one.at)].sort()[0],
       };
       return usage;
     },
@@ -76,15 +88,22 @@ function bytesOf({ files, older, documents, tables, artifacts, snapshots, trash 
   return files + older + documents + tables + artifacts + snapshots + trash;
 }
 
-/** Returns the workspaces that the caller may ask about: the named one, or those that they see in their tenant. */
+/** Whose storage that belongs to no workspace the caller may see. */
+type Owner = Pick<SumStorageRequest, 'orgId' | 'userId'>;
+const NOBODY: Owner = { orgId: undefined, userId: undefined };
+
+/**
+ * Returns the workspaces that the caller may ask about, the named one or those that they see in their tenant, and the
+ * owner of what belongs to the tenant as a whole.
+ */
 async function workspacesOf(
   parts: UsageParts,
   workspaceId: string | undefined,
   context: CallContext,
-): Promise<{ readonly ids: string[]; readonly administered?: string | undefined }> {
+): Promise<{ readonly ids: string[]; readonly owner: Owner }> {
   if (workspaceId !== undefined) {
     const { id } = await parts.workspaces.getWorkspace({ workspaceId }, context.onward);
-    return { ids: [id] };
+    return { ids: [id], owner: NOBODY };
   }
   const orgId = context.caller.tenant?.orgId ?? undefined;
   const ids: string[] = [];
@@ -98,24 +117,32 @@ async function workspacesOf(
     cursor = answer.page?.nextCursor ?? '';
     await breathe();
   } while (cursor !== '');
-  // A credential that is limited to workspaces does not learn what belongs to the Org as a whole.
-  if (orgId === undefined || isWorkspaceLimited(context.caller)) return { ids };
+  // A credential that is limited to workspaces does not learn what belongs to the tenant as a whole.
+  if (isWorkspaceLimited(context.caller)) return { ids, owner: NOBODY };
+  if (orgId === undefined) return { ids, owner: { ...NOBODY, userId: context.caller.userId } };
   const { role } = await parts.orgs.getOrg({ orgId }, context.onward);
-  return { ids, administered: role === OrgRole.OWNER || role === OrgRole.ADMIN ? orgId : undefined };
+  const isAdmin = role === OrgRole.OWNER || role === OrgRole.ADMIN;
+  return { ids, owner: isAdmin ? { ...NOBODY, orgId } : NOBODY };
 }
 
-async function snapshotsOf(parts: UsageParts, orgId: string): Promise<number> {
-  return (await parts.nodes.sumStorage({ workspaceIds: [], orgId }, parts.systemCall())).orgSnapshots;
+/** Returns the sums of what belongs to no workspace. */
+async function commonSumsOf(parts: UsageParts, known: LRUCache<string, CommonSums>, owner: Owner): Promise<CommonSums> {
+  const at = new Date().toISOString();
+  if (owner === NOBODY) return { orgSnapshots: 0, templates: 0, at };
+  const key = owner.orgId ?? `user:${owner.userId}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const { orgSnapshots, templates } = await parts.nodes.sumStorage({ workspaceIds: [], ...owner }, parts.systemCall());
+  const sums = { orgSnapshots, templates, at };
+  known.set(key, sums);
+  return sums;
 }
 
 async function sumsOf(parts: UsageParts, known: LRUCache<string, Sums>, ids: readonly string[]): Promise<Sums[]> {
   const missing = ids.filter((id) => !known.has(id));
   if (missing.length > 0) {
     const at = new Date().toISOString();
-    const { workspaces } = await parts.nodes.sumStorage(
-      { workspaceIds: missing, orgId: undefined },
-      parts.systemCall(),
-    );
+    const { workspaces } = await parts.nodes.sumStorage({ workspaceIds: missing, ...NOBODY }, parts.systemCall());
     for (const one of workspaces) {
       const where = { workspaceId: one.workspaceId, superseded: true } as const;
       known.set(one.workspaceId, { ...one, older: await parts.versions.sum('sizeBytes', where), at });

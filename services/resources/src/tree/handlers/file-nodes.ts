@@ -6,6 +6,7 @@ import type {
   CreateFileNodeRequest,
   FileNode,
   FileNodeService,
+  SumStorageRequest,
   WorkspaceSums,
 } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { Node } from '../../domain/node.js';
@@ -21,6 +22,8 @@ import { visibleWhere } from '../visible.js';
 interface FileNodeParts extends TreeParts {
   /** Returns whether a pinned edition of a publication shows this file. */
   readonly isPinned: (id: string) => Promise<boolean>;
+  /** Returns the bytes of an Org's templates, and of the Personal ones of a person. */
+  readonly templateBytes: (owner: Pick<SumStorageRequest, 'orgId' | 'userId'>) => Promise<number>;
 }
 
 /** Creates the handlers that the files service calls. */
@@ -65,9 +68,10 @@ export function createFileNodeHandlers(parts: FileNodeParts): Handlers<FileNodeS
       return {};
     },
 
-    async sumStorage({ workspaceIds, orgId }) {
+    async sumStorage({ workspaceIds, orgId, userId }) {
       const workspaces = await Promise.all(workspaceIds.map((id) => sumsOf(parts, id)));
-      return { workspaces, orgSnapshots: orgId === undefined ? 0 : await snapshotBytes(parts, orgId) };
+      const orgSnapshots = orgId === undefined ? 0 : await snapshotBytes(parts, orgId);
+      return { workspaces, orgSnapshots, templates: await parts.templateBytes({ orgId, userId }) };
     },
 
     async findLargest({ workspaceIds, limit }, context) {
