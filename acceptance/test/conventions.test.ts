@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, api } from '../src/client.js';
+import { type Api, api, type Reply } from '../src/client.js';
 import { newKey } from '../src/people.js';
 import type { Fault, List, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
@@ -248,6 +248,39 @@ describe('HTTP', () => {
     for (const path of ['/health/live', '/health/ready']) expect((await api(system).get(path)).status).toBe(200);
   });
 });
+
+describe('refusals', () => {
+  test('that concern a field name it', async () => {
+    const { id } = await newDocument();
+    const { data: other } = await by.post<Workspace>('/workspaces', { name: 'Other' });
+    const key = await newKey(by, ['resource:write'], { workspace_ids: [workspace.id, other.id] });
+    const limited = api(system, key.key);
+    const { data: file } = await by.post<Resource>('/files', { ...FILE, workspace_id: workspace.id });
+    const cases: [call: string, reply: Promise<Reply<unknown>>, code: string, param: string][] = [
+      ['resource', limited.post('/resources', { type: 'folder', name: 'A' }), 'workspace_required', 'workspace_id'],
+      ['file', by.post('/resources', { type: 'file', name: 'A' }), 'use_files_endpoint', 'type'],
+      ['child', by.post('/resources', { ...CHILD, parent_id: file.id }), 'parent_not_container', 'parent_id'],
+      ['format', by.get(`/resources/${id}/content?format=table`), 'unsupported_format', 'format'],
+      ['permission', by.del(`/resources/${id}/permissions`), 'missing_target', 'permission_id'],
+      ['tag', by.del(`/resources/${id}/tags`), 'missing_target', 'tag_id'],
+      ['tags', by.send('DELETE', `/resources/${id}/tags`, { name: 'a', tag_ids: [id] }), 'ambiguous_target', 'tag_ids'],
+      [
+        'schedule',
+        by.post('/agent-schedules', { ...SCHEDULE, workspace_id: workspace.id }),
+        'missing_target',
+        'agent_id',
+      ],
+    ];
+    for (const [call, reply, code, param] of cases) {
+      const { error } = await reply;
+      expect([call, error.code, error.param]).toEqual([call, code, expect.stringMatching(`^${param}`)]);
+    }
+  });
+});
+
+const FILE = { name: 'a.txt', content_base64: 'YQ==' };
+const CHILD = { type: 'document', name: 'A' };
+const SCHEDULE = { name: 'A', cron: '0 9 * * *', input: 'Hello' };
 
 describe('lists', () => {
   test('a cursor belongs to its list, order and filter', async () => {

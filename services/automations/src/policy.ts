@@ -112,5 +112,5 @@ export function defaultWorkspace(caller: Caller): string {
   if (caller.workspaceId !== undefined) return caller.workspaceId;
   const isPersonal = (caller.tenant?.orgId ?? null) === null;
   if (caller.credential.workspaceIds === undefined && isPersonal) return homeOf(caller.userId);
-  throw WorkspaceRequired();
+  throw WorkspaceRequired({}, { param: 'workspace_id' });
 }

@@ -50,7 +50,7 @@ export async function agentIn(
   }
   const person = await parts.memberships.of(context.caller.userId, context.onward);
   const [only, ...others] = seenPlaces({ places }, person, context);
-  if (only === undefined || others.length > 0) throw WorkspaceRequired();
+  if (only === undefined || others.length > 0) throw WorkspaceRequired({}, { param: 'workspace_id' });
   return { agent, workspaceId: only.workspaceId };
 }
 

@@ -66,7 +66,7 @@ export function createMcpHandlers(parts: Parts): Handlers<McpService> {
     async deleteMcpServers({ agentId, all, ...selector }, context) {
       const agent = await openAgent(parts, agentId, context);
       const isSelected = all || selector.serverId !== undefined || selector.name !== undefined;
-      if (!isSelected) throw MissingTarget();
+      if (!isSelected) throw MissingTarget({}, { param: 'server_id' });
       const servers = all ? await serversOf(parts, agent.id) : [await selectServer(parts, agent.id, selector)];
       const [only, ...others] = servers;
       requireVersion(context, only === undefined || others.length > 0 ? agent.version : only.version);

@@ -175,7 +175,7 @@ async function requireAgent(
   context: CallContext,
 ): Promise<void> {
   if (!agentId) return;
-  if (workspaceId === undefined) throw WorkspaceRequired();
+  if (workspaceId === undefined) throw WorkspaceRequired({}, { param: 'agent_id' });
   await agentIn(parts, agentId, workspaceId, context);
 }
 

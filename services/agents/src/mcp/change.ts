@@ -190,7 +190,7 @@ export async function selectServer(
   const found = await mcpServers.find({ where, limit: 2 });
   const [server] = found;
   if (server === undefined) throw NotFound({}, { param: serverId === undefined ? 'name' : 'server_id' });
-  if (found.length > 1) throw MissingTarget();
+  if (found.length > 1) throw MissingTarget({}, { param: 'server_id' });
   return server;
 }
 

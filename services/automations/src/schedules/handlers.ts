@@ -49,7 +49,7 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
 
     async createSchedule(request, context) {
       const target = targetIn(request);
-      if (target === undefined) throw MissingTarget();
+      if (target === undefined) throw MissingTarget({}, { param: 'agent_id' });
       const place = await placeOfTarget(parts, target, request.workspaceId, context);
       const { schedule, state } = await create(parts, request, target, place, context);
       return presentSchedule(parts, schedule, state);

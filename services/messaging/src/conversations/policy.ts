@@ -110,7 +110,7 @@ function defaultWorkspace(caller: Caller): string {
   if (caller.workspaceId !== undefined) return caller.workspaceId;
   if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null)
     return homeOf(caller.userId);
-  throw WorkspaceRequired();
+  throw WorkspaceRequired({}, { param: 'workspace_id' });
 }
 
 /**

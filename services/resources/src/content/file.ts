@@ -39,11 +39,11 @@ export function createFileKind({ tree, files, systemCall }: FileKindParts): Cont
 
   return {
     create() {
-      throw UseFilesEndpoint();
+      throw UseFilesEndpoint({}, { param: 'type' });
     },
     async read(node, { format }, context) {
       if (format !== ContentFormat.UNSPECIFIED && format !== ContentFormat.TEXT) {
-        throw UnsupportedFormat({ formats: 'text' });
+        throw UnsupportedFormat({ formats: 'text' }, { param: 'format' });
       }
       const [found] = await textsOf([node.id], context.onward);
       return { format: ContentFormat.TEXT, text: found?.text ?? '', textExtraction: found?.textExtraction ?? 'none' };

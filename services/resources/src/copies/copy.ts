@@ -124,7 +124,7 @@ async function destinationOfCopy(
   const parent = await parts.tree.get(beside);
   const hidden = parent === undefined || (await parts.policy.accessTo(parent, subject)) === undefined;
   // A caller who was given a single item does not learn its parent.
-  if (hidden) throw WorkspaceRequired();
+  if (hidden) throw WorkspaceRequired({}, { param: 'workspace_id' });
   return intoParent(parts, beside, subject, context);
 }
 

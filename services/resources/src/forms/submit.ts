@@ -104,7 +104,7 @@ async function checkAsKnown(
  */
 export function readSubmission(request: SubmitFormRequest, caller: Caller, context: CallContext): ReceivedSubmission {
   if (Buffer.byteLength(request.values) > MAX_VALUES_BYTES && valuesSize(request.values) > MAX_VALUES_BYTES)
-    throw PayloadTooLarge({ limit: MAX_VALUES_BYTES });
+    throw PayloadTooLarge({ limit: MAX_VALUES_BYTES }, { param: 'values' });
   return {
     field: 'tokenHash',
     values: () => JSON.parse(request.values.toString()) as Record<string, unknown>,

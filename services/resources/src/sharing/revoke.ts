@@ -45,11 +45,11 @@ export async function revoke(
 function targetOf(node: Node, { permissionId, principalType, principalId }: DeletePermissionRequest): Target {
   const principal = principalOf(node, principalType, principalId);
   if (principal === undefined) {
-    if (permissionId === undefined) throw MissingTarget();
+    if (permissionId === undefined) throw MissingTarget({}, { param: 'permission_id' });
     return { id: permissionId, principal: undefined };
   }
   const id = grantId(node.id, principal);
-  if (permissionId !== undefined && permissionId !== id) throw AmbiguousTarget();
+  if (permissionId !== undefined && permissionId !== id) throw AmbiguousTarget({}, { param: 'permission_id' });
   return { id, principal };
 }
 

@@ -49,7 +49,7 @@ function defaultWorkspace({ caller }: AccessSubject): string {
   if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null) {
     return derivedId(`personal-workspace:${caller.userId}`);
   }
-  throw WorkspaceRequired();
+  throw WorkspaceRequired({}, { param: 'workspace_id' });
 }
 
 /** Adds a new node, with its content if it has one, to this call's work. `tags` are ids of tags of its workspace. */
@@ -142,6 +142,6 @@ function creatable(request: CreateResourceRequest): NodeType {
   const type = nodeType(request.type);
   if (type === undefined)
     throw new AppError('INVALID_ARGUMENT', 'missing_field', 'type is required.', { param: 'type' });
-  if (type === 'file') throw UseFilesEndpoint();
+  if (type === 'file') throw UseFilesEndpoint({}, { param: 'type' });
   return type;
 }

@@ -33,7 +33,7 @@ export async function intoParent(
 ): Promise<Destination> {
   const seen = await parts.policy.see(parentId, subject);
   requireCapability(seen, 'write');
-  if (!isContainer(seen.node.type)) throw ParentNotContainer({ type: seen.node.type });
+  if (!isContainer(seen.node.type)) throw ParentNotContainer({ type: seen.node.type }, { param: 'parent_id' });
   requireWritable(seen);
   if (!dryRun) holdParent(parts, seen.node, context);
   return { parent: seen.node, node: seen.node, key: parentId, depth: seen.node.ancestors.length + 1 };

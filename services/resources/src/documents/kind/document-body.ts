@@ -121,7 +121,7 @@ const BY_MESSAGE = new Map(Object.entries(MESSAGES).map(([name, format]) => [for
 export function formatFrom(message: ContentFormat): DocumentFormat | undefined {
   const format = BY_MESSAGE.get(message);
   if (format === undefined && message !== ContentFormat.UNSPECIFIED) {
-    throw UnsupportedFormat({ formats: Object.keys(MESSAGES).join(', ') });
+    throw UnsupportedFormat({ formats: Object.keys(MESSAGES).join(', ') }, { param: 'format' });
   }
   return format;
 }

@@ -1,4 +1,4 @@
-import { AppError, NotFound } from '@commonplace/kit/errors';
+import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { RemoveResourceTagsRequest, TagService } from '@commonplace/proto/resources/v1/tag_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -128,10 +128,10 @@ function oneSelector({ tagId, name, tagIds, names = [] }: Selectors): TagReferen
     tagReferences('names', names, 'name'),
   ];
   const [first, ...others] = given.filter((references) => references.length > 0);
-  if (first === undefined)
-    throw new AppError('INVALID_ARGUMENT', 'missing_target', 'A field that names tags is required.');
-  if (others.length > 0)
-    throw new AppError('INVALID_ARGUMENT', 'ambiguous_target', 'Several fields name tags: send one of them.');
+  if (first === undefined) throw invalidField('tag_id', 'missing_target', 'A field that names tags is required.');
+  const [second] = others[0] ?? [];
+  if (second !== undefined)
+    throw invalidField(second.param, 'ambiguous_target', 'Several fields name tags: send one of them.');
   return first;
 }
 
