@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api, type Reply } from '../src/client.js';
-import { newKey } from '../src/people.js';
+import { newKey, signIn } from '../src/people.js';
 import type { Fault, List, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import { type OwnSystem, type System, startSystem } from '../src/system.js';
@@ -248,6 +248,56 @@ describe('HTTP', () => {
     for (const path of ['/health/live', '/health/ready']) expect((await api(system).get(path)).status).toBe(200);
   });
 });
+
+describe('a PATCH that changes nothing', () => {
+  test('leaves the version and the time of the last change', async () => {
+    const owner = await signIn(system, system.owner);
+    const { data: org } = await owner.post<Named>('/orgs', { name: 'Unchanged' });
+    const at = { workspace_id: workspace.id };
+    const { data: agent } = await by.post<Named>('/agents', { name: 'Unchanged', instructions: 'Answer.' });
+    const { data: group } = await owner.post<Named>(`/orgs/${org.id}/groups`, { name: 'Unchanged' });
+    const { data: message } = await by.post<Named>('/memories', { content: `Unchanged ${randomUUID()}` });
+    const { data: automation } = await by.post<Named>('/automations', {
+      ...{ name: 'Unchanged', ...at, trigger: { type: 'manual' }, actions: [{ id: 'end', type: 'stop' }] },
+    });
+    const { data: schedule } = await by.post<Named>('/agent-schedules', {
+      ...{ name: 'Unchanged', ...at, automation_id: automation.id, cron: '0 9 * * *', timezone: 'UTC' },
+    });
+    const { data: item } = await by.post<Named>('/work-items', { title: 'Unchanged', ...at });
+    const { data: session } = await by.post<Named>('/chat-sessions', { title: 'Unchanged', ...at });
+    const { data: talk } = await by.post<Named>('/im/conversations', { type: 'group', name: 'Unchanged', ...at });
+    const cases: [path: string, body: object, other: object][] = [
+      [`/orgs/${org.id}`, { name: 'Unchanged', settings: {} }, { name: 'Changed' }],
+      [`/orgs/${org.id}/groups/${group.id}`, { name: 'Unchanged', description: null }, { name: 'Changed' }],
+      [`/workspaces/${workspace.id}`, { name: 'Conventions' }, { description: 'Changed' }],
+      [`/resources/${(await newDocument()).id}`, { name: 'Document', tags: [], metadata: {} }, { name: 'Changed' }],
+      [`/agents/${agent.id}`, { name: 'Unchanged', instructions: 'Answer.' }, { name: 'Changed' }],
+      [`/memories/${message.id}`, { is_pinned: false, tags: [] }, { is_pinned: true }],
+      [`/automations/${automation.id}`, { name: 'Unchanged', is_active: true }, { name: 'Changed' }],
+      [`/agent-schedules/${schedule.id}`, { name: 'Unchanged', is_active: true }, { name: 'Changed' }],
+      [`/work-items/${item.id}`, { title: 'Unchanged' }, { title: 'Changed' }],
+      [`/chat-sessions/${session.id}`, { title: 'Unchanged' }, { title: 'Changed' }],
+      [`/im/conversations/${talk.id}`, { name: 'Unchanged' }, { name: 'Changed' }],
+    ];
+    for (const [path, body, other] of cases) {
+      const one = path.startsWith('/orgs') ? owner : by;
+      const { data: before } = await one.get<Versioned>(path);
+      const { data: same } = await one.patch<Versioned>(path, body);
+      expect([path, same.version, same.updated_at]).toEqual([path, before.version, before.updated_at]);
+      const { data: after } = await one.patch<Versioned>(path, other);
+      expect([path, after.version]).toEqual([path, before.version + 1]);
+    }
+  });
+});
+
+interface Named {
+  readonly id: string;
+}
+
+interface Versioned {
+  readonly version: number;
+  readonly updated_at?: string;
+}
 
 describe('refusals', () => {
   test('that concern a field name it', async () => {

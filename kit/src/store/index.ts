@@ -6,4 +6,5 @@ export * from './named-sorts.js';
 export * from './ordered-page.js';
 export * from './page.js';
 export * from './port.js';
+export * from './replace-changed.js';
 export * from './time-filters.js';

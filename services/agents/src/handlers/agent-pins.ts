@@ -1,7 +1,7 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageInOrder } from '@commonplace/kit/store';
+import { pageInOrder, replaceChanged } from '@commonplace/kit/store';
 import type {
   AgentPin,
   AgentService,
@@ -50,7 +50,7 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
     const { work } = context;
     return {
       pins,
-      record: record === undefined ? work.insert(agentPins, fields) : work.replace(agentPins, record, fields),
+      record: record === undefined ? work.insert(agentPins, fields) : replaceChanged(work, agentPins, record, fields),
     };
   }
 

@@ -2,7 +2,7 @@ import { credentialOutOfScope, defaultOrgId, reachesTenant } from '@commonplace/
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
+import { findPage, namedSort, replaceChanged, timesWithin, type Where } from '@commonplace/kit/store';
 import {
   AgentInclude,
   type AgentService,
@@ -152,7 +152,8 @@ async function change(
   const after = { ...before, ...fields, ...restored, words: wordsOf(fields), ...changedNow };
   const changed = promptChanges(before, after);
   const promptVersion = changed.length === 0 ? before.promptVersion : before.version + 1;
-  const agent = context.work.replace(parts.agents, before, { ...after, promptVersion });
+  const agent = replaceChanged(context.work, parts.agents, before, { ...after, promptVersion });
+  if (agent === before) return before;
   if (changed.length > 0) await writeVersion(parts, agent, changed, context);
   const { id, orgId, tenant } = agent;
   const changedFields = request.updateMask ?? [];

@@ -1,7 +1,7 @@
 import { AppError, type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Where } from '@commonplace/kit/store';
+import { findPage, replaceChanged, type Where } from '@commonplace/kit/store';
 import { type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   ChatInclude,
@@ -108,7 +108,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
       const session = await changed(parts, idle, request, context);
       const turn = await updatedTurn(parts, session, request, given, context);
       const after = { ...turn.session, ...changedNow(context) };
-      return answer(context.work.replace(parts.sessions, idle, after), turn, context);
+      return answer(replaceChanged(context.work, parts.sessions, idle, after), turn, context);
     },
 
     async replaceChatSession(request, context) {

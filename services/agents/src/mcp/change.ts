@@ -1,6 +1,7 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { CreateMcpServerRequest, UpdateMcpServerRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
 import {
   LimitReached,
@@ -113,7 +114,7 @@ export async function changeServer(
   const { changed, authorizeUrl } = needsGrant
     ? await begin(parts, request, server, context)
     : { changed: server, authorizeUrl: undefined };
-  return { server: context.work.replace(parts.mcpServers, before, changed), authorizeUrl };
+  return { server: replaceChanged(context.work, parts.mcpServers, before, changed), authorizeUrl };
 }
 
 /** Fields whose change requires a new call of the server. */

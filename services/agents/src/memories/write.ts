@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { fingerprint, newId } from '@commonplace/kit/id';
-import { inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { inWork, replaceChanged, type UnitOfWork } from '@commonplace/kit/store';
 import { normalised } from '../domain/normalised.js';
 import { indexTerms } from '../domain/words.js';
 import type { Parts } from '../parts.js';
@@ -101,7 +101,7 @@ export async function changeMemory(
     throw new AppError('ALREADY_EXISTS', 'already_exists', 'There is another memory with this text.');
   }
   const revisions = revisionsOf(before, after, changedBy, now);
-  return work.replace(parts.memories, before, { ...after, ...derived(after), textKey, revisions });
+  return replaceChanged(work, parts.memories, before, { ...after, ...derived(after), textKey, revisions });
 }
 
 function revisionsOf(before: MemoryRecord, after: MemoryRecord, changedBy: Actor, changedAt: string): Revision[] {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalidFields } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
@@ -88,7 +89,7 @@ export async function changeAutomation(
   const isNew = !isDeepStrictEqual(definition, before.definition);
   const { name = before.name, isActive = before.isActive } = request;
   const description = paths.includes('description') ? (request.description ?? '') : before.description;
-  const automation = work.replace(parts.automations, before, {
+  const automation = replaceChanged(work, parts.automations, before, {
     ...before,
     ...{ name, description, isActive, words: wordsOf({ name, description }) },
     ...{ definition, triggerType: definition.trigger.type },

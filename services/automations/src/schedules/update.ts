@@ -1,6 +1,7 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { isChanged } from '@commonplace/kit/store';
 import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { rightsOfCaller } from '../acts-as.js';
@@ -70,13 +71,14 @@ async function changedSchedule(
   const changes = new Set(mask.map((path) => path.split('.')[0]));
   if (changes.has('deliver_to')) await requireDelivery(parts, fields.deliverTo, before, context);
   if (changes.has('input')) await requireAttachments(parts, { targetType: target.type, ...fields }, context);
-  return {
+  const after: ScheduleRecord = {
     ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now), updatedBy: context.actor },
     agentId: target.type === 'agent' ? target.id : undefined,
     automationId: target.type === 'automation' ? target.id : undefined,
     ...(changesActing(mask) && { actsAs: rightsOfCaller(context.caller) }),
     ...statusFields(before, request.isActive),
   };
+  return isChanged(before, after) ? after : before;
 }
 
 function targetOf({ targetType: type, agentId, automationId }: ScheduleRecord): Target {

@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { UpdateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { ConversationArchived } from '../errors.js';
 import { conversationEvent } from './events.js';
@@ -26,9 +27,10 @@ export async function changeConversation(
   const { conversation, userIds } = await changeMembers(parts, request, { ...access, conversation: facts }, context);
   await setArchived(parts, conversation, access, context);
   const updatedAt = new Date(parts.now()).toISOString();
-  const after = context.work.replace(parts.conversations, before, {
+  const after = replaceChanged(context.work, parts.conversations, before, {
     ...{ ...conversation, updatedAt, updatedBy: context.actor },
   });
+  if (after === before && userIds.length === 0) return before;
   const changed = userIds.length === 0 ? fields : [...fields, 'members'];
   context.work.publish(conversationEvent(context.event.bind(context), after, changed, userIds));
   return after;

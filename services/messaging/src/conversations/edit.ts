@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { UpdateMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
 import {
   areTooMany,
@@ -49,7 +50,8 @@ export async function editMessage(
   // message.
   work.expect(parts.conversations, access.conversation);
   const updated = { updatedBy: context.actor, updatedAt: new Date(parts.now()).toISOString() };
-  const written = work.replace(parts.messages, before, { ...after, ...updated });
+  const written = replaceChanged(work, parts.messages, before, { ...after, ...updated });
+  if (written === before) return before;
   if (mask.has('mentions')) await replaceMentions(parts, written, access, isAll, context);
   const make = context.event.bind(context);
   const changedFields = mask.has('reactions') ? [...changed, 'reactions'] : changed;

@@ -1,5 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { UpdateConversationSettingsRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { conversationEvent, readEvent } from './events.js';
 import type { ConversationParts } from './parts.js';
@@ -39,7 +40,7 @@ function changeOwn(
 ): MemberRecord {
   const { mutedUntil: _, ...rest } = member;
   const { isMuted, mutedUntil } = muted(parts, request, mask, member);
-  const after = context.work.replace<MemberRecord>(parts.members, member, {
+  const after = replaceChanged<MemberRecord>(context.work, parts.members, member, {
     ...rest,
     isMuted,
     ...(mutedUntil !== undefined && { mutedUntil }),
@@ -47,7 +48,7 @@ function changeOwn(
     ...(mask.has('is_pinned') && request.isPinned !== undefined && { isPinned: request.isPinned }),
     ...(mask.has('nickname') && { nickname: request.nickname }),
   });
-  context.work.publish(readEvent(context.event.bind(context), after, true));
+  if (after !== member) context.work.publish(readEvent(context.event.bind(context), after, true));
   return after;
 }
 
@@ -82,12 +83,13 @@ async function changeShared(
   const { retentionDays: kept, ...rest } = before;
   const days = mask.has('retention_days') ? retentionDays : kept;
   const updatedAt = new Date(parts.now()).toISOString();
-  const after = context.work.replace<ConversationRecord>(parts.conversations, before, {
+  const after = replaceChanged<ConversationRecord>(context.work, parts.conversations, before, {
     ...{ ...rest, updatedAt, updatedBy: context.actor },
     ...(whoCanPost !== undefined && { whoCanPost: whoOf(whoCanPost) }),
     ...(whoCanMentionAll !== undefined && { whoCanMentionAll: whoOf(whoCanMentionAll) }),
     ...(days !== undefined && { retentionDays: days }),
   });
+  if (after === before) return before;
   if (mask.has('retention_days')) await scheduleRetention(parts, context.work, after);
   context.work.publish(conversationEvent(context.event.bind(context), after, fields));
   return after;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import { DomainTaken, SlugTaken } from '../errors.js';
 import { claimDomains, dropDomains } from './domains.js';
 import { publishPublication } from './events.js';
@@ -86,12 +87,14 @@ export async function publish(
   const written =
     before === undefined
       ? context.work.insert(parts.publications, record)
-      : context.work.replace(parts.publications, before, record);
+      : replaceChanged(context.work, parts.publications, before, record);
   if (read.settings.allowIndexing && !isListed(read.settings)) {
     const message = 'Search engines list public items only: set visibility to public.';
     context.reply.warnings = [...(context.reply.warnings ?? []), { code: 'not_listed', message }];
   }
-  publishPublication(context, written, before === undefined ? [] : (input.updateMask ?? []));
+  if (written !== before || read.domains !== undefined) {
+    publishPublication(context, written, before === undefined ? [] : (input.updateMask ?? []));
+  }
   return { record: written, domains, pinnedNow: record.edition !== before?.edition };
 }
 

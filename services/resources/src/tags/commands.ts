@@ -1,5 +1,6 @@
 import { AppError, invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { RemovedTag } from '@commonplace/proto/resources/v1/tag_service.js';
 import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Node } from '../domain/node.js';
@@ -77,8 +78,8 @@ export async function updateTag(
   }
   after.updatedAt = new Date().toISOString();
   after.updatedBy = context.actor;
-  const written = context.work.replace(parts.tags.collection, tag, after);
-  publishTag(context, 'tag.updated', written, { fields: [...mask] });
+  const written = replaceChanged(context.work, parts.tags.collection, tag, after);
+  if (written !== tag) publishTag(context, 'tag.updated', written, { fields: [...mask] });
   return written;
 }
 

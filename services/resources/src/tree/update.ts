@@ -1,4 +1,5 @@
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { isChanged } from '@commonplace/kit/store';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { MAX_METADATA_BYTES } from '../config.js';
@@ -59,6 +60,8 @@ export async function updateNode(
   const work = request.dryRun ? parts.store.begin() : context.work;
   const reserved = destination === undefined ? undefined : await reserveMove(parts, node, destination, below, work);
   if (request.dryRun) return { node: { ...after, version: node.version }, accessChange: change };
+  if (!isChanged(node, after))
+    return { node: await replaceContent(parts, node, request.input, context), accessChange: change };
 
   if (relocates && isContainer(node.type)) {
     const job = { kind: 'place', workspaceIds: [...new Set([node.workspaceId, after.workspaceId])] } as const;

@@ -1,5 +1,6 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { UpdateOrgRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { type Mask, mergeSettings } from '../domain/mask.js';
@@ -47,7 +48,7 @@ export async function changeOrg(
   const settings = readOrgSettings(request.settings, mask.settings);
   const slug = mask.has('slug') && request.slug !== org.slug ? request.slug : undefined;
   const { purgeAt: _, ...kept } = org;
-  const changed = context.work.replace(parts.orgs.records, org, {
+  const changed = replaceChanged(context.work, parts.orgs.records, org, {
     ...(mask.has('status') ? kept : org),
     name: request.name ?? org.name,
     description: mask.has('description') ? request.description : org.description,
@@ -59,6 +60,6 @@ export async function changeOrg(
   });
   if (org.status !== changed.status) publishOrg(context, 'restored', changed, ['status']);
   const fields = mask.fields.filter((field) => field !== 'status');
-  if (fields.length > 0) publishOrg(context, 'updated', changed, fields);
+  if (fields.length > 0 && changed !== org) publishOrg(context, 'updated', changed, fields);
   return changed;
 }

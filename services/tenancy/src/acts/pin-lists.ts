@@ -1,6 +1,7 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
@@ -31,7 +32,7 @@ export function saveList(
   const stamps = changedNow(parts, context);
   if (record !== undefined) {
     const after = { ...record, pins, itemIds, ...stamps };
-    return { visibility, pins, record: context.work.replace(pinLists.records, record, after) };
+    return { visibility, pins, record: replaceChanged(context.work, pinLists.records, record, after) };
   }
   const id = pinListId(workspace.id, visibility, context.caller.userId);
   const { tenant, id: workspaceId } = workspace;

@@ -1,5 +1,6 @@
 import { AppError, type Fault, InsufficientRole, invalidField, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type {
@@ -108,7 +109,7 @@ export async function changeWorkspace(
   if (!unarchives) requireActiveWorkspace(workspace);
   const name = request.name ?? workspace.name;
   const { archivedAt: _, ...kept } = workspace;
-  const changed = context.work.replace(parts.workspaces.records, workspace, {
+  const changed = replaceChanged(context.work, parts.workspaces.records, workspace, {
     ...kept,
     ...(await slugChange(parts, workspace, mask.has('slug') ? request.slug : undefined)),
     name,
@@ -123,7 +124,7 @@ export async function changeWorkspace(
   });
   if (workspace.state === 'archived') publishWorkspace(context, 'unarchived', changed, ['state']);
   const fields = mask.fields.filter((field) => field !== 'state');
-  if (fields.length > 0) publishWorkspace(context, 'updated', changed, fields);
+  if (fields.length > 0 && changed !== workspace) publishWorkspace(context, 'updated', changed, fields);
   return changed;
 }
 

@@ -1,6 +1,7 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { GroupService } from '@commonplace/proto/tenancy/v1/group_service.js';
 import { isInGroup, listGroupMembers, listGroups } from '../acts/group-lists.js';
 import { endPlace, putPlace } from '../acts/group-places.js';
@@ -80,14 +81,14 @@ export function createGroupHandlers(parts: Parts): Handlers<GroupService> {
       const mask = maskOf(request.updateMask);
       const name = mask.has('name') ? (request.name ?? group.name) : group.name;
       if (name !== group.name) await requireFreeName(group.orgId, name, group);
-      const changed = context.work.replace(groups.records, group, {
+      const changed = replaceChanged(context.work, groups.records, group, {
         ...group,
         ...named(group.orgId, name),
         description: mask.has('description') ? request.description : group.description,
         updatedBy: context.actor,
         updatedAt: parts.now(),
       });
-      publishGroup(context, 'updated', changed, mask.fields);
+      if (changed !== group) publishGroup(context, 'updated', changed, mask.fields);
       return answer(changed);
     },
 

@@ -1,6 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageOf, parsePageRequest } from '@commonplace/kit/store';
+import { pageOf, parsePageRequest, replaceChanged } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { changedNow } from '../acts/changed-now.js';
@@ -77,9 +77,11 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       const status = mask.has('status') ? readStatus(request.status, member) : member.status;
       const after = { ...member, role: role ?? member.role, status, ...changedNow(parts, context) };
       if (after.role !== 'owner' || status !== 'active') await requireOtherOrgOwner(parts, context, member);
-      const changed = context.work.replace(records, member, after);
-      await syncWorkspaceMemberships(parts, context, changed);
-      publishOrgMember(context, 'updated', changed);
+      const changed = replaceChanged(context.work, records, member, after);
+      if (changed !== member) {
+        await syncWorkspaceMemberships(parts, context, changed);
+        publishOrgMember(context, 'updated', changed);
+      }
       return toOrgMember(changed, parts.now());
     },
 

@@ -1,5 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { changedNow } from '../acts/changed-now.js';
 import { revokeWorkspaceOffers } from '../acts/invitations.js';
@@ -59,8 +60,9 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
       requireVersion(context, member.version, { ...member, createdBy: member.adder });
       requireActiveWorkspace(access.workspace);
       if (role !== 'owner') await requireOtherWorkspaceOwner(parts, context, member);
-      const changed = context.work.replace(records, member, { ...member, role, ...changedNow(parts, context) });
-      publishWorkspaceMember(context, 'updated', changed);
+      const after = { ...member, role, ...changedNow(parts, context) };
+      const changed = replaceChanged(context.work, records, member, after);
+      if (changed !== member) publishWorkspaceMember(context, 'updated', changed);
       return toWorkspaceMember(changed);
     },
 

@@ -1,6 +1,7 @@
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { replaceChanged } from '@commonplace/kit/store';
 import { KEPT } from '@commonplace/platform/webhooks';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
 import { FormInclude, type FormService, type ResourceForm } from '@commonplace/proto/resources/v1/form_service.js';
@@ -122,7 +123,7 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
         config.length === 0 ? undefined : await checkConfig(parts, seen.node, config, before.config, context);
       requireVersion(context, before.version, before);
       const placed = input && (await placeConfig(parts, seen.node, input, owner, context));
-      const form = context.work.replace(forms.forms, before, {
+      const form = replaceChanged(context.work, forms.forms, before, {
         ...before,
         ...(placed && { config: placed.config }),
         ...(isActive !== undefined && { isActive }),
@@ -134,7 +135,9 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
         if (on) await forms.deliveries.enable(context.work, form.id, id);
       }
       for (const id of resendDeliveryIds) await forms.deliveries.resend(context.work, form.id, id);
-      const node = markForm(parts, placed?.node ?? seen.node, { isActive: form.isActive }, context);
+      const held = placed?.node ?? seen.node;
+      if (form === before) return answer({ ...seen, node: held }, form, subject, context, { made: [] });
+      const node = markForm(parts, held, { isActive: form.isActive }, context);
       publishChange(context, { verb: 'resource.updated', fields: ['form'] }, node);
       return answer({ ...seen, node }, form, subject, context, { made: placed?.made ?? [] });
     },

@@ -1,7 +1,7 @@
 import { type Caller, credentialOutOfScope } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, requireCursor, type Where } from '@commonplace/kit/store';
+import { findPage, replaceChanged, requireCursor, type Where } from '@commonplace/kit/store';
 import {
   type CreditService,
   CreditView,
@@ -75,7 +75,7 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
       const after = { id: tenant, tenant, terms, updatedBy: context.actor, updatedAt: parts.now() };
       const { work } = context;
       return toSettings(
-        before === undefined ? work.insert(usageSettings, after) : work.replace(usageSettings, before, after),
+        before === undefined ? work.insert(usageSettings, after) : replaceChanged(work, usageSettings, before, after),
       );
     },
   };

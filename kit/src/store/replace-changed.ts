@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Collection, StoredRecord, UnitOfWork } from './port.js';
+
+/** Fields that say who has changed a record, and when. They are no change of their own. */
+const STAMPS: ReadonlySet<string> = new Set(['version', 'updatedAt', 'updatedBy', 'editedAt']);
+
+/** Returns whether two states of a record differ in more than who has changed it, and when. */
+export function isChanged<T extends StoredRecord>(before: T, after: Omit<T, 'version'>): boolean {
+  const [one, other] = [before, after] as Record<string, unknown>[] as [
+    Record<string, unknown>,
+    Record<string, unknown>,
+  ];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].some((name) => !STAMPS.has(name) && !isDeepStrictEqual(one[name], other[name]));
+}
+
+/**
+ * Replaces a record that was read, unless nothing would change: then it returns the record itself, whose version stays,
+ * and the caller publishes no event.
+ */
+export function replaceChanged<T extends StoredRecord>(
+  work: UnitOfWork,
+  into: Collection<T>,
+  before: T,
+  after: Omit<T, 'version'>,
+): T {
+  return isChanged(before, after) ? work.replace(into, before, after) : before;
+}
