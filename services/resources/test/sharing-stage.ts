@@ -2,6 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId, newRequestId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
+import type { Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import type { Implementation } from '@commonplace/platform/runtime';
 import { openStage, type Stage } from '@commonplace/platform/testing';
@@ -71,10 +72,17 @@ export interface SharingStage {
   tell(verb: string, data?: Record<string, unknown>): Promise<void>;
 }
 
-/** Opens the stage with its data in a new folder within `parent`; `others` are further fake services. */
-export async function openSharingStage(parent?: string, others: readonly Implementation[] = []): Promise<SharingStage> {
+/**
+ * Opens the stage with its data in a new folder within `parent`, or in a given store, whose events are not delivered;
+ * `others` are further fake services.
+ */
+export async function openSharingStage(
+  parent?: string,
+  others: readonly Implementation[] = [],
+  store?: Store,
+): Promise<SharingStage> {
   const tenancy = playTenancy();
-  const stage = await openStage(resources, [...tenancy.implementations, ...others], parent);
+  const stage = await openStage(resources, [...tenancy.implementations, ...others], parent, store);
   const { host } = stage;
   const as = signOnce(stage.as);
   const client = host.client(contracts.resources);
