@@ -270,7 +270,7 @@ describe('a PATCH that changes nothing', () => {
       [`/orgs/${org.id}`, { name: 'Unchanged', settings: {} }, { name: 'Changed' }],
       [`/orgs/${org.id}/groups/${group.id}`, { name: 'Unchanged', description: null }, { name: 'Changed' }],
       [`/workspaces/${workspace.id}`, { name: 'Conventions' }, { description: 'Changed' }],
-      [`/resources/${(await newDocument()).id}`, { name: 'Document', tags: [], metadata: {} }, { name: 'Changed' }],
+      [`/resources/${(await newDocument()).id}`, { name: 'Document', tags: [], metadata: null }, { name: 'Changed' }],
       [`/agents/${agent.id}`, { name: 'Unchanged', instructions: 'Answer.' }, { name: 'Changed' }],
       [`/memories/${message.id}`, { is_pinned: false, tags: [] }, { is_pinned: true }],
       [`/automations/${automation.id}`, { name: 'Unchanged', is_active: true }, { name: 'Changed' }],
@@ -305,11 +305,11 @@ describe('refusals', () => {
     const { data: other } = await by.post<Workspace>('/workspaces', { name: 'Other' });
     const key = await newKey(by, ['resource:write'], { workspace_ids: [workspace.id, other.id] });
     const limited = api(system, key.key);
-    const { data: file } = await by.post<Resource>('/files', { ...FILE, workspace_id: workspace.id });
+    const { data: file } = await by.post<{ resource: Resource }>('/files', { ...FILE, workspace_id: workspace.id });
     const cases: [call: string, reply: Promise<Reply<unknown>>, code: string, param: string][] = [
       ['resource', limited.post('/resources', { type: 'folder', name: 'A' }), 'workspace_required', 'workspace_id'],
       ['file', by.post('/resources', { type: 'file', name: 'A' }), 'use_files_endpoint', 'type'],
-      ['child', by.post('/resources', { ...CHILD, parent_id: file.id }), 'parent_not_container', 'parent_id'],
+      ['child', by.post('/resources', { ...CHILD, parent_id: file.resource.id }), 'parent_not_container', 'parent_id'],
       ['format', by.get(`/resources/${id}/content?format=table`), 'unsupported_format', 'format'],
       ['permission', by.del(`/resources/${id}/permissions`), 'missing_target', 'permission_id'],
       ['tag', by.del(`/resources/${id}/tags`), 'missing_target', 'tag_id'],

@@ -6,6 +6,7 @@ interface Thing {
   readonly version: number;
   readonly tags: readonly string[];
   readonly note?: string | undefined;
+  readonly place?: { readonly at?: string | undefined };
   readonly updatedAt: string;
 }
 
@@ -13,6 +14,11 @@ const before: Thing = { id: 'a', version: 3, tags: ['x'], updatedAt: '2026-01-01
 
 test('a record with another time of change only is unchanged', () => {
   expect(isChanged(before, { ...before, tags: ['x'], note: undefined, updatedAt: 'later' })).toBe(false);
+});
+
+test('what is undefined counts as absent, also further down', () => {
+  expect(isChanged<Thing>({ ...before, place: {} }, { ...before, place: { at: undefined } })).toBe(false);
+  expect(isChanged<Thing>({ ...before, place: {} }, { ...before, place: { at: 'here' } })).toBe(true);
 });
 
 test('a record with another, a new or a removed value is changed', () => {

@@ -11,7 +11,16 @@ export function isChanged<T extends StoredRecord>(before: T, after: Omit<T, 'ver
     Record<string, unknown>,
   ];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...names].some((name) => !STAMPS.has(name) && !isDeepStrictEqual(one[name], other[name]));
+  return [...names].some((name) => !STAMPS.has(name) && !isSame(one[name], other[name]));
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(one, other) || isDeepStrictEqual(asStored(one), asStored(other));
+}
+
+/** Returns a value as it is stored, without what is undefined in it. */
+function asStored(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
 /**
