@@ -33,9 +33,6 @@ describe('parseJsonBody', () => {
     ['a key twice far below', '{"x":[1,{"y":{"b":[],"c":{"d":1},"b":2}}]}'],
     ['a key twice after a list', '{"a":[1,2],"b":"x","a":3}'],
     ['__proto__ twice', '{"__proto__":1,"__proto__":2}'],
-    ['a number that is too large', '{"a":1e400}'],
-    ['a negative number that is too large', '{"a":[0, -1.5E+309 ],"b":1}'],
-    ['a number with too many digits', `{"a":${'9'.repeat(309)}}`],
     ['a level too many', nested(MAX_NESTING + 1)],
     ['10,000 levels', nested(10_000)],
     ['10,000 brackets that never close', '['.repeat(10_000)],
@@ -54,13 +51,6 @@ describe('parseJsonBody', () => {
     const tricky = { 'a"b': '{"a":1,"a":2}', c: `${'['.repeat(200)}\\`, d: '\\"', 'e\\': ['"a"', '\\\\'] };
     expect(parse(JSON.stringify(tricky))).toEqual(tricky);
     expect(parse('{"a":"a","b":["a","a"]}')).toEqual({ a: 'a', b: ['a', 'a'] });
-  });
-
-  test('accepts the largest numbers, and texts that look like larger ones', () => {
-    const largest = `1${'0'.repeat(308)}`;
-    const body = `{"a":[1.7976931348623157e308,-1E+308, 1e-400],"b":${largest} ,"c":true,"1e999":"1e999"}`;
-    expect(parse(body)).toEqual({ a: [Number.MAX_VALUE, -1e308, 0], b: 1e308, c: true, '1e999': '1e999' });
-    expect(parse(`{"a":${' '.repeat(400)}false}`)).toEqual({ a: false });
   });
 
   test('accepts the maximum nesting', () => {

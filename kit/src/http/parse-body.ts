@@ -71,8 +71,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Refuses deep nesting, duplicate keys and numbers that no double can hold, which `JSON.parse` accepts; other syntax
- * errors are left to `JSON.parse`.
+ * Refuses deep nesting and duplicate keys, which `JSON.parse` accepts; other syntax errors are left to `JSON.parse`.
  * The loop visits brackets and jumps from quote to quote: on a body of one 4 KB string it takes a tenth of the time of
  * a tokenizer such as jsonc-parser's.
  */
@@ -81,9 +80,6 @@ function checkStructure(text: string, deep: DeepFields): void {
   const open: (Set<string> | undefined)[] = [];
   let most = MAX_NESTING;
   let keyNext = false;
-  // Where the last bracket, comma or string ended, and whether a number with an exponent follows it.
-  let last = -1;
-  let exponent = false;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case QUOTE: {
@@ -94,52 +90,25 @@ function checkStructure(text: string, deep: DeepFields): void {
         }
         keyNext = false;
         i = end;
-        last = end;
         break;
       }
       case 0x7b: // {
         keyNext = true;
-        last = i;
         if (open.push(new Set()) > most) throw tooDeep(most);
         break;
       case 0x5b: // [
         keyNext = false;
-        last = i;
         if (open.push(undefined) > most) throw tooDeep(most);
         break;
       case 0x7d: // }
       case 0x5d: // ]
-        if (exponent || i - last > FINITE_DIGITS) requireFinite(text.slice(last + 1, i));
-        exponent = false;
-        last = i;
         open.pop();
         keyNext = false;
         break;
       case 0x2c: // ,
-        if (exponent || i - last > FINITE_DIGITS) requireFinite(text.slice(last + 1, i));
-        exponent = false;
-        last = i;
         keyNext = open.at(-1) !== undefined;
         break;
-      case 0x65: // e
-      case 0x45: // E
-        exponent ||= isDigit(text.charCodeAt(i - 1));
-        break;
     }
-  }
-}
-
-/** Number of digits up to which a number without an exponent is within the range of doubles. */
-const FINITE_DIGITS = 308;
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
-}
-
-/** Throws `invalid_json` if a value, with what stands before it, is a number that `JSON.parse` would read as infinite. */
-function requireFinite(value: string): void {
-  if (Math.abs(Number(value.slice(value.indexOf(':') + 1))) === Number.POSITIVE_INFINITY) {
-    throw invalidJson('The body has a number that is too large.');
   }
 }
 
