@@ -69,11 +69,6 @@ describe('a GET', () => {
     expect(faultsOf(() => get({ params: { resource_id: ID }, query }))).toEqual([['include', 'invalid_value']]);
   });
 
-  test.each(['sort', 'created_by', 'updated_after'])('refuses %s where a list does not have it', (name) => {
-    expect(faultsOf(() => list({ query: { [name]: 'x' } }))).toEqual([[name, 'unknown_parameter']]);
-    expect(get({ params: { resource_id: ID }, query: { [name]: 'x' } }).message.resourceId).toBe(ID);
-  });
-
   test.each(['x', ID.toUpperCase(), `${ID} `, `req_${'a'.repeat(26)}`, '', '../x'])('refuses the id %p', (id) => {
     expect(faultsOf(() => get({ params: { resource_id: id } }))).toEqual([['resource_id', 'invalid_id']]);
   });

@@ -8,7 +8,6 @@ export const GERMAN: Messages = {
     'names nothing that can be included here.': 'nennt nichts, was hier mitgeliefert werden kann.',
     'is required.': 'ist erforderlich.',
     'is not a field of this request.': 'ist kein Feld dieser Anfrage.',
-    'is not supported by this list.': 'hat diese Liste nicht.',
     'is not a query parameter of this request.': 'ist kein Parameter dieser Anfrage.',
     'is not a valid id.': 'ist keine gültige Id.',
     'is given by query and by body with different values.': 'steht in Query und Body mit verschiedenen Werten.',

@@ -8,7 +8,6 @@ export const SPANISH: Messages = {
     'names nothing that can be included here.': 'no nombra nada que se pueda incluir aquí.',
     'is required.': 'es obligatorio.',
     'is not a field of this request.': 'no es un campo de esta petición.',
-    'is not supported by this list.': 'no existe en esta lista.',
     'is not a query parameter of this request.': 'no es un parámetro de esta petición.',
     'is not a valid id.': 'no es un id válido.',
     'is given by query and by body with different values.': 'está en la URL y en el cuerpo con valores diferentes.',

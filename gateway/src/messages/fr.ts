@@ -8,7 +8,6 @@ export const FRENCH: Messages = {
     'names nothing that can be included here.': 'ne nomme rien qui puisse être inclus ici.',
     'is required.': 'est obligatoire.',
     'is not a field of this request.': 'n’est pas un champ de cette requête.',
-    'is not supported by this list.': 'n’existe pas pour cette liste.',
     'is not a query parameter of this request.': 'n’est pas un paramètre de cette requête.',
     'is not a valid id.': 'n’est pas un identifiant valide.',
     'is given by query and by body with different values.':

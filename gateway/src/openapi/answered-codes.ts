@@ -96,7 +96,7 @@ function derivedCodes(facts: OperationFacts): Record<ErrorStatus, ReadonlySet<st
     400: new Set([
       // The size of the request line with its headers is limited too.
       ...['invalid_value', 'validation_failed', 'payload_too_large'],
-      ...when(writes || facts.paged, 'unknown_parameter'),
+      ...when(writes, 'unknown_parameter'),
       ...when(hasBody, 'invalid_json', 'unsupported_media_type', 'unknown_field', 'invalid_type'),
       ...when(facts.hasRequired, 'missing_field'),
       ...when(facts.hasLimitedLists, 'too_many_items'),

@@ -4,7 +4,7 @@ import { type Endpoint, queryOf, type Reading, type RequestInput, textsOf } from
 
 /** Reads the query of a GET and ignores unknown parameters. Returns the names that `fields` lists. */
 export function readQuery(endpoint: Endpoint, { input, message, faults }: Reading): ReadonlySet<string> | undefined {
-  const { plan, pathFields, recordFields, page } = endpoint;
+  const { plan, pathFields, recordFields } = endpoint;
   for (const [key, texts] of queryOf(input)) {
     const field = plan.keys.get(key);
     if (field === undefined || pathFields.includes(field)) continue;
@@ -13,23 +13,8 @@ export function readQuery(endpoint: Endpoint, { input, message, faults }: Readin
   for (const field of plan.fields) {
     if (!pathFields.includes(field)) requireField(field, input.query, '', faults);
   }
-  if (page !== undefined) refuseOtherFilters(endpoint, input, faults);
   if (!plan.keys.has('include')) requireNoFurtherInclude(input, recordFields, faults);
   return plan.keys.has('fields') ? undefined : readFields(input, recordFields, faults);
-}
-
-/** The filters and the order that lists have in common, as far as their records have the fields. */
-const COMMON_FILTERS = [
-  ...['q', 'sort', 'created_by'],
-  ...['created_after', 'created_before', 'updated_after', 'updated_before'],
-];
-
-/** Reports a common filter that a list does not have: a client that was not told would take all items for those it wants. */
-function refuseOtherFilters({ plan }: Endpoint, { query }: RequestInput, faults: Faults): void {
-  for (const name of COMMON_FILTERS) {
-    if (query[name] === undefined || plan.keys.has(name)) continue;
-    faults.add(name, 'unknown_parameter', 'is not supported by this list.');
-  }
 }
 
 /** Reports an `include` for an endpoint that has nothing to add, unless its records have these fields anyway. */
