@@ -391,6 +391,18 @@ describe('a session', () => {
     expect((await by.get(path)).status).toBe(404);
   });
 
+  test('in an archived workspace is read-only', async () => {
+    const { data: place } = await by.post<Workspace>('/workspaces', { name: 'Closed' });
+    const { data } = await create({ workspace_id: place.id, title: 'Before' });
+    const path = `/chat-sessions/${data.id}`;
+    await by.post(`/workspaces/${place.id}/archive`, {});
+    const refused = [await by.patch(path, { title: 'After' }), await by.del(path)];
+    expect(refused.map(({ error }) => error.code)).toEqual(['workspace_archived', 'workspace_archived']);
+    expect((await by.get<ChatSession>(path)).data.title).toBe('Before');
+    await by.post(`/workspaces/${place.id}/archive`, { mode: 'unarchive' });
+    expect((await by.del(path)).status).toBe(200);
+  });
+
   test('that is deleted takes the texts of its runs with it', async () => {
     const { data } = await create({ messages: [question], respond: true });
     await idle(data.id);

@@ -101,8 +101,8 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
       const before = await openSession(parts, request.sessionId, context);
       await requireAgent(parts, request.agentId, before, context);
       requireVersion(context, before.version, before);
+      await requireUnarchived(parts, before, context);
       const adds = given.length > 0 || request.respond === true || request.regenerateFromSeq !== undefined;
-      if (adds) await requireUnarchived(parts, before, context);
       const idle = request.interrupt === true ? await interrupt(parts, before, context) : before;
       if (adds) await requireIdle(parts, idle, context);
       const session = await changed(parts, idle, request, context);
@@ -143,6 +143,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
     async deleteChatSession({ sessionId }, context) {
       const session = await openSession(parts, sessionId, context);
       requireVersion(context, session.version, session);
+      await requireUnarchived(parts, session, context);
       context.work.remove(parts.sessions, await interrupt(parts, session, context));
       beginRemoval(parts, session, context);
       return { id: sessionId, deleted: true };
