@@ -73,6 +73,51 @@ describe('pins', () => {
     expect(await names(owner)).toEqual(['C', 'Hidden']);
   });
 
+  test('can be of agents, chat sessions, conversations and automations', async () => {
+    const workspace_id = workspace.id;
+    const person = await join('Colleague');
+    await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role: 'editor' });
+    const agent = await owner.post<{ id: string }>('/agents', {
+      name: 'Helper',
+      visibility: 'workspace',
+      org_id: org.id,
+    });
+    await owner.send('PUT', `/agents/${agent.data.id}/workspaces`, { workspace_ids: [workspace_id] });
+    const session = await owner.post<{ id: string }>('/chat-sessions', { workspace_id, title: 'Private thoughts' });
+    const channel = { workspace_id, type: 'channel', name: 'Announcements', icon: '📣' };
+    const conversation = await owner.post<{ id: string }>('/im/conversations', channel);
+    const automation = await owner.post<{ id: string }>('/automations', {
+      ...{ workspace_id, name: 'Digest', trigger: { type: 'manual' } },
+      actions: [{ id: 'end', type: 'stop' }],
+    });
+    const made = { agent, chat_session: session, im_conversation: conversation, automation };
+    for (const [type, { status, data }] of Object.entries(made)) {
+      expect([type, status]).toEqual([type, 201]);
+      const pinned = await owner.post<Pin>(path(), { item: { type, id: data.id } });
+      expect([type, pinned.status, pinned.data?.item.type]).toEqual([type, 201, type]);
+      expect((await owner.post(path(), { item: { type, id: data.id } })).status).toBe(200);
+      const wrong = await owner.post(path(), { item: { type: 'resource', id: data.id } });
+      expect([type, wrong.status, wrong.error.code, wrong.error.param]).toEqual([type, 404, 'not_found', 'item.id']);
+    }
+    const all = ['Helper', 'Private thoughts', 'Announcements', 'Digest'];
+    expect((await names(owner)).slice(-4)).toEqual(all);
+    await eventually(async () =>
+      expect((await names(person)).slice(-3)).toEqual(['Helper', 'Announcements', 'Digest']),
+    );
+    expect((await person.get(path())).text).not.toContain('Private thoughts');
+    await owner.patch(path(), { item: { type: 'automation', id: automation.data.id }, position: 0 });
+    expect((await names(owner))[0]).toBe('Digest');
+    const gone = await owner.del(`${path()}?item_type=agent&item_id=${agent.data.id}`);
+    expect([gone.status, gone.data]).toEqual([200, expect.objectContaining({ deleted: true })]);
+    const unknown = await owner.del(`${path()}?item_type=chat_session&item_id=${automation.data.id}`);
+    expect([unknown.status, unknown.error.code]).toEqual([404, 'not_found']);
+    await owner.del(`/chat-sessions/${session.data.id}`);
+    await owner.del(`/im/conversations/${conversation.data.id}?for=everyone`);
+    await owner.del(`/automations/${automation.data.id}`);
+    const left = await names(owner);
+    for (const name of all) expect(left).not.toContain(name);
+  });
+
   test('that are added concurrently are all stored', async () => {
     const folders = await Promise.all(Array.from({ length: 8 }, (_, i) => create(`At once ${i}`)));
     const made = await Promise.all(folders.map(({ id }) => owner.post<Pin>(path(), { resource_id: id, position: 0 })));

@@ -4,6 +4,7 @@ import {
   AgentChanged,
   AgentRunFinished,
   AgentRunStarted,
+  ChatSessionDeleted,
   McpServerDisabled,
   MemoryProposed,
 } from '@commonplace/proto/agents/v1/events.js';
@@ -43,6 +44,7 @@ export const PAYLOADS = {
   'agents.agent_approval.requested': reader(AgentApprovalRequested),
   'agents.agent_run.finished': reader(AgentRunFinished),
   'agents.agent_run.started': reader(AgentRunStarted),
+  'agents.chat_session.deleted': reader(ChatSessionDeleted),
   'agents.mcp_server.disabled': reader(McpServerDisabled),
   'agents.memory.proposed': reader(MemoryProposed),
   'automations.automation.deleted': reader(AutomationDeleted),

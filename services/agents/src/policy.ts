@@ -205,9 +205,27 @@ export async function membershipsOf(
 export async function seeSession(parts: PolicyParts, id: string, context: CallContext): Promise<SessionRecord> {
   const session = await context.work.get(parts.sessions, id);
   await requireWithin(parts, session ?? { orgId: '', workspaceId: id }, context, session !== undefined);
-  if (session === undefined) throw NotFound();
-  if (session.ownerId !== context.caller.userId && session.visibility !== 'workspace') throw NotFound();
+  if (session === undefined || !isShownTo(session, context.caller)) throw NotFound();
   return session;
+}
+
+/** Returns whether a session is shown to a caller who belongs to its place. */
+const isShownTo = ({ ownerId, visibility }: SessionRecord, { userId }: Caller): boolean =>
+  ownerId === userId || visibility === 'workspace';
+
+/** Returns those of the given sessions that the caller can read with their credential. */
+export async function findSessions(
+  parts: Pick<PolicyParts, 'memberships' | 'sessions'>,
+  ids: readonly string[],
+  context: Pick<Asking, 'caller' | 'onward'>,
+): Promise<SessionRecord[]> {
+  const { caller } = context;
+  const found = (await parts.sessions.getMany([...new Set(ids)])).filter(
+    (session) => isShownTo(session, caller) && reachesPlace(caller, session),
+  );
+  if (found.length === 0) return [];
+  const person = await membershipsOf(parts, context, (known) => found.every((session) => belongsTo(known, session)));
+  return found.filter((session) => belongsTo(person, session));
 }
 
 /** Returns a session that the caller owns. Throws `InsufficientRole` if it is only shared with them. */
@@ -230,11 +248,14 @@ async function requireWithin(
   const isIn = (known: PersonMemberships) => belongsTo(known, { orgId, workspaceId });
   const person = await membershipsOf(parts, context, isIn);
   if (!exists || !isIn(person)) throw NotFound();
-  const reaches =
-    workspaceId === undefined
-      ? reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
-      : reachesWorkspace(caller, workspaceId, orgId || null);
-  if (!reaches) throw credentialOutOfScope(caller, orgId || null);
+  if (!reachesPlace(caller, { orgId, workspaceId })) throw credentialOutOfScope(caller, orgId || null);
+}
+
+/** Returns whether a credential reaches a place; one that is limited to workspaces does not reach a whole Org. */
+function reachesPlace(caller: Caller, { orgId, workspaceId }: Pick<Place, 'orgId' | 'workspaceId'>): boolean {
+  return workspaceId === undefined
+    ? reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
+    : reachesWorkspace(caller, workspaceId, orgId || null);
 }
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);

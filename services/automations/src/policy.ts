@@ -94,12 +94,18 @@ export async function editPlace(
   return place;
 }
 
-/** Returns the ids of the workspaces whose automations, schedules and work items the caller can read. */
+/**
+ * Returns the ids of the workspaces whose automations, schedules and work items the caller can read. Cached memberships
+ * are read again unless they contain the workspaces in `expected`.
+ */
 export async function readableWorkspaces(
   { memberships }: Pick<PolicyParts, 'memberships'>,
   { caller, onward }: Asking,
+  expected: readonly string[] = [],
 ): Promise<string[]> {
-  const { workspaces } = await usableMemberships(caller, (id) => memberships.of(id, onward));
+  const known = await usableMemberships(caller, (id) => memberships.of(id, onward));
+  const suffices = expected.every((id) => READERS.has(known.workspaces.get(id)?.role ?? WorkspaceRole.UNSPECIFIED));
+  const { workspaces } = suffices ? known : await usableMemberships(caller, (id) => memberships.fresh(id, onward));
   return [...workspaces.values()]
     .filter(({ workspaceId, role, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null))
     .map(({ workspaceId }) => workspaceId);

@@ -52,6 +52,15 @@ function createDirectoryHandlers(parts: DirectoryParts): Handlers<WorkDirectoryS
       };
     },
 
+    async checkAccess({ automationIds }, context) {
+      const automations = await found(parts.automations, automationIds, 'automation_ids');
+      if (automations.length === 0) return { automations: [] };
+      const expected = automations.map(({ workspaceId }) => workspaceId);
+      const workspaces = new Set(await readableWorkspaces(parts, context, expected));
+      const readable = automations.filter(({ workspaceId }) => workspaces.has(workspaceId));
+      return { automations: readable.map(({ id, name, workspaceId }) => ({ id, name, workspaceId })) };
+    },
+
     async countAutomations({ orgId, creatorId }) {
       const counts = await parts.automations.countBy('workspaceId', { tenant: orgId, creatorId });
       return { counts: Object.fromEntries(counts) };

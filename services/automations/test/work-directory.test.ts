@@ -57,3 +57,26 @@ test('names are told of what the caller can see, in one answer', async () => {
   await stage.remove(editor, other.id);
   expect((await told(editor))[0]).toEqual(['Assigned']);
 });
+
+test('automations are told of with their workspace to those who can read it', async () => {
+  const place = newPlace();
+  const [viewer, guest, late] = [stage.person('Viewer'), stage.person('Guest'), stage.person('Late')];
+  stage.join(viewer, place, WorkspaceRole.VIEWER);
+  stage.join(guest, place, WorkspaceRole.GUEST);
+  const work = stage.store.begin();
+  const fields = { id: 'b', name: 'Digest', tenant: place.orgId, ...place };
+  work.insert(await stage.store.collection(automationCollection), fields as never);
+  await work.commit();
+  const client = stage.stage.host.client(contracts.workDirectory);
+  const told = async (caller: typeof viewer) =>
+    (await client.checkAccess({ automationIds: ['b', 'none'] }, await stage.stage.as(caller))).automations;
+  const digest = [{ id: 'b', name: 'Digest', workspaceId: place.workspaceId }];
+  expect(await told(viewer)).toEqual(digest);
+  expect(await told(guest)).toEqual([]);
+  expect(await told(late)).toEqual([]);
+  // Cached memberships are read again before something is hidden.
+  stage.join(late, place, WorkspaceRole.VIEWER);
+  expect(await told(late)).toEqual(digest);
+  const limited = { ...viewer, credential: { ...viewer.credential, workspaceIds: [newPlace().workspaceId] } };
+  expect(await told(limited)).toEqual([]);
+});

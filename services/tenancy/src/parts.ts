@@ -9,6 +9,7 @@ import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_d
 import type { WorkDirectoryService } from '@commonplace/proto/automations/v1/work_directory_service.js';
 import type { ArchiveService } from '@commonplace/proto/files/v1/archive_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { ConversationAccessService } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { PermissionService } from '@commonplace/proto/resources/v1/permission_service.js';
 import type { TemplateUseService } from '@commonplace/proto/resources/v1/template_service.js';
@@ -24,8 +25,9 @@ export interface Peers {
   readonly permissions: Client<PermissionService>;
   readonly templates: Client<TemplateUseService>;
   readonly archives: Client<ArchiveService>;
-  readonly agents: Pick<Client<AgentDirectoryService>, 'countAgents'>;
-  readonly work: Pick<Client<WorkDirectoryService>, 'countAutomations'>;
+  readonly agents: Pick<Client<AgentDirectoryService>, 'checkAccess' | 'countAgents'>;
+  readonly work: Pick<Client<WorkDirectoryService>, 'checkAccess' | 'countAutomations'>;
+  readonly conversations: Pick<Client<ConversationAccessService>, 'checkAccess'>;
 }
 
 /** The dependencies that the handlers of this service share. */

@@ -32,6 +32,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
       contracts.agentDirectory,
       contracts.archives,
       contracts.auth,
+      contracts.conversationAccess,
       contracts.index,
       contracts.permissions,
       contracts.templateUse,
@@ -49,6 +50,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         archives: host.client(contracts.archives),
         agents: host.client(contracts.agentDirectory),
         work: host.client(contracts.workDirectory),
+        conversations: host.client(contracts.conversationAccess),
         log: host.log,
         clock,
       });

@@ -12,8 +12,8 @@ import {
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { pinListCollection, pinListId } from '../src/stores/pins.js';
-import { openWorld, type World, withKey } from './world.js';
+import { type ItemType, pinListCollection, pinListId } from '../src/stores/pins.js';
+import { openWorld, type PlayedItem, type World, withKey } from './world.js';
 
 let world: World;
 let owner: Caller;
@@ -27,12 +27,12 @@ beforeEach(async () => {
   workspaceId = (await world.createWorkspace(owner)).id;
 });
 
-function item(name = 'Plan', more: { workspaceId?: string; hiddenFrom?: string } = {}): string {
+function item(name = 'Plan', more: Partial<PlayedItem> = {}): string {
   const id = newId();
   world.items.set(id, { workspaceId, name, ...more });
   return id;
 }
-const pin = async (caller: Caller, resourceId: string, more: Partial<CreatePinRequest> = {}, reply = {}) =>
+const pin = async (caller: Caller, resourceId: string | undefined, more: Partial<CreatePinRequest> = {}, reply = {}) =>
   world.pins.createPin(
     CreatePinRequest.fromPartial({ workspaceId, resourceId, ...more } as CreatePinRequest),
     await world.as(caller, {}, reply),
@@ -132,7 +132,7 @@ describe('each role', () => {
 });
 
 describe('the target', () => {
-  test('is named in one of two ways, and has to be a resource of this workspace', async () => {
+  test('is named in one of two ways, and has to be an item of this workspace', async () => {
     const other = item('Elsewhere', { workspaceId: newId() });
     const target = { type: PinItemType.RESOURCE, id: item() };
     const create = async (fields: Partial<CreatePinRequest>) =>
@@ -143,9 +143,12 @@ describe('the target', () => {
     await expect(create({})).rejects.toMatchObject({ reason: 'missing_target' });
     await expect(create({ resourceId: newId(), item: target })).rejects.toMatchObject({ reason: 'ambiguous_target' });
     await expect(create({ item: { type: PinItemType.AGENT, id: newId() } })).rejects.toMatchObject({
-      reason: 'invalid_value',
-      param: 'item.type',
+      reason: 'not_found',
+      param: 'item.id',
     });
+    await expect(
+      create({ resourceId: target.id, item: { type: PinItemType.AGENT, id: target.id } }),
+    ).rejects.toMatchObject({ reason: 'ambiguous_target' });
     await expect(create({ resourceId: other })).rejects.toMatchObject({
       reason: 'invalid_value',
       param: 'resource_id',
@@ -242,23 +245,125 @@ test("leaving a workspace deletes the person's own pins there", async () => {
   await eventually(async () => expect(await lists.get(pinListId(workspaceId, 'me', caller.userId))).toBeUndefined());
 });
 
+const publish = (type: string, subject: string, data: Record<string, unknown>) =>
+  world.host.bus.publish([
+    {
+      specversion: '1.0',
+      id: `evt_${newId()}`,
+      source: `/${type.split('.')[0]}`,
+      type: `commonplace.${type}`,
+      subject,
+      time: new Date().toISOString(),
+      datacontenttype: 'application/json',
+      data,
+    },
+  ]);
+
+describe('items of other types', () => {
+  const OTHERS = [
+    ['agent', PinItemType.AGENT],
+    ['chat_session', PinItemType.CHAT_SESSION],
+    ['im_conversation', PinItemType.IM_CONVERSATION],
+    ['automation', PinItemType.AUTOMATION],
+  ] as const satisfies readonly (readonly [ItemType, PinItemType])[];
+  const pinTyped = (caller: Caller, type: PinItemType, id: string, more: Partial<CreatePinRequest> = {}) =>
+    pin(caller, undefined, { item: { type, id }, ...more });
+
+  test.each(OTHERS)('%s: is pinned, moved, hidden from those who cannot read it, and removed', async (type, named) => {
+    const editor = await member(WorkspaceRole.EDITOR);
+    const id = item('Secret', { type, hiddenFrom: editor.userId });
+    await pin(owner, item('A'));
+    const made = await pinTyped(owner, named, id, { position: 0 });
+    expect(made).toMatchObject({ position: 0, item: { type: named, id, name: 'Secret' } });
+    expect(await pinTyped(owner, named, id)).toEqual(made);
+    expect(await names(owner)).toEqual(['Secret', 'A']);
+    const seen = await list(editor);
+    expect(JSON.stringify(seen)).not.toContain('Secret');
+    expect(seen.items.map(({ position, item: shown }) => [position, shown?.name])).toEqual([[0, 'A']]);
+    await expect(pinTyped(editor, named, id)).rejects.toMatchObject({ reason: 'not_found', param: 'item.id' });
+    await expect(move(editor, { item: { type: named, id }, position: 0 })).rejects.toMatchObject({
+      reason: 'not_found',
+    });
+    await move(owner, { item: { type: named, id }, position: 1 });
+    expect(await names(owner)).toEqual(['A', 'Secret']);
+    await expect(unpin(owner, { resourceId: id })).rejects.toMatchObject({ reason: 'not_found' });
+    await unpin(owner, { itemType: named, itemId: id });
+    expect(await names(owner)).toEqual(['A']);
+  });
+
+  test.each(OTHERS)('%s: has to be of that type and in the workspace', async (type, named) => {
+    const elsewhere = item('Elsewhere', { type, workspaceId: newId() });
+    await expect(pinTyped(owner, named, elsewhere)).rejects.toMatchObject({
+      reason: 'invalid_value',
+      param: 'item.id',
+    });
+    const resource = item('A');
+    await pin(owner, resource);
+    await expect(pinTyped(owner, named, resource)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(unpin(owner, { itemType: named, itemId: resource })).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(pin(owner, item('B', { type }))).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  test.each(OTHERS)('%s: is omitted while its service does not answer, and keeps its place', async (type, named) => {
+    const id = item('Away', { type });
+    await pin(owner, item('A'));
+    const { id: pinId } = await pinTyped(owner, named, id);
+    await pin(owner, item('B'));
+    world.play.away = [type];
+    try {
+      const shown = await list(owner);
+      expect(shown.items.map((one) => one.item?.name)).toEqual(['A', 'B']);
+      await move(owner, { order: shown.items.map((one) => one.id).reverse() });
+      await pin(owner, item('C'));
+      const unavailable = { code: 'UNAVAILABLE' };
+      await expect(pinTyped(owner, named, item('New', { type }))).rejects.toMatchObject(unavailable);
+      await expect(move(owner, { pinId, position: 0 })).rejects.toMatchObject(unavailable);
+    } finally {
+      world.play.away = [];
+    }
+    expect(await names(owner)).toEqual(['B', 'Away', 'A', 'C']);
+  });
+
+  test('cost lists of resources nothing', async () => {
+    await pin(owner, item('A'));
+    world.requests.checked.length = 0;
+    await list(owner);
+    expect(world.requests.checked).toEqual(['resource']);
+    await pinTyped(owner, PinItemType.AUTOMATION, item('B', { type: 'automation' }));
+    world.requests.checked.length = 0;
+    await list(owner);
+    expect(world.requests.checked.sort()).toEqual(['automation', 'resource']);
+  });
+
+  test('carry the icon of a conversation', async () => {
+    const id = item('General', { type: 'im_conversation', icon: '📣' });
+    const made = await pinTyped(owner, PinItemType.IM_CONVERSATION, id);
+    expect(made.item).toMatchObject({ name: 'General', icon: '📣' });
+  });
+
+  test.each([
+    ['agent', 'agents.agent.deleted', {}],
+    ['chat_session', 'agents.chat_session.deleted', {}],
+    ['automation', 'automations.automation.deleted', {}],
+    ['im_conversation', 'messaging.conversation.updated', { changedFields: ['deleted'] }],
+  ] as const)('%s: is removed from every list when it is deleted', async (type, event, data) => {
+    const named = PinItemType[type.toUpperCase() as Uppercase<typeof type>];
+    const [gone, kept] = [item('Gone', { type }), item('Kept', { type })];
+    await pinTyped(owner, named, gone);
+    await pinTyped(owner, named, gone, { visibility: PinVisibility.ME });
+    await pinTyped(owner, named, kept);
+    if (type === 'im_conversation') await publish(event, kept, { changedFields: ['name'] });
+    await publish(event, gone, data);
+    await eventually(async () => expect(await names(owner)).toEqual(['Kept']));
+  });
+});
+
 test('purging an item removes it from every list', async () => {
   const [a, b] = [item('A'), item('B')];
   await pin(owner, a);
   await pin(owner, a, { visibility: PinVisibility.ME });
   await pin(owner, b);
-  await world.host.bus.publish([
-    {
-      specversion: '1.0',
-      id: `evt_${newId()}`,
-      source: '/resources',
-      type: 'commonplace.resources.resource.purged',
-      subject: a,
-      time: new Date().toISOString(),
-      datacontenttype: 'application/json',
-      data: { resourceIds: [a], workspaceId },
-    },
-  ]);
+  await publish('resources.resource.purged', a, { resourceIds: [a], workspaceId });
   await eventually(async () => expect(await names(owner)).toEqual(['B']));
 });
 

@@ -27,6 +27,7 @@ async function partsWith(...secretsKey: Buffer[]): Promise<Parts> {
     archives: {} as never,
     agents: {} as never,
     work: {} as never,
+    conversations: {} as never,
     log: silentLog,
   });
 }

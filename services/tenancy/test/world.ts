@@ -32,6 +32,7 @@ import {
 import { config } from '../src/config.js';
 import { openParts, type Parts } from '../src/parts.js';
 import { createTenancy } from '../src/service.js';
+import type { ItemType } from '../src/stores/pins.js';
 import { watchStore } from './watched-store.js';
 
 export const page = (limit = 200, offset = 0, cursor = '') => ({ limit, offset, cursor });
@@ -40,10 +41,13 @@ type Partially<T> = {
   [F in keyof T]?: T[F] extends object | undefined ? Partially<NonNullable<T[F]>> | undefined : T[F];
 };
 
-/** A resource in the fake resources service. */
+/** An item in the fake services. */
 export interface PlayedItem {
+  /** `resource` if absent. */
+  readonly type?: ItemType;
   readonly workspaceId: string;
   readonly name: string;
+  readonly icon?: string;
   /** Id of the user who may not read it. */
   readonly hiddenFrom?: string;
 }
@@ -65,6 +69,8 @@ export interface World {
     grantsTransferred: { orgId: string; userId: string; toUserId: string }[];
     /** Ids of workspaces that templates were copied into. */
     applied: string[];
+    /** The types whose services were asked for items. */
+    checked: ItemType[];
   };
   readonly play: {
     keys: number;
@@ -76,12 +82,14 @@ export interface World {
     /** Number of automations of a leaving person, by workspace; undefined while their service has the version before. */
     automations: Record<string, number> | undefined;
     resourcesDown: boolean;
+    /** The types of items whose services do not answer. */
+    away: ItemType[];
     /** Item counts of templates by id. */
     templates: Record<string, number>;
     /** The latest export. */
     archive: Archive | undefined;
   };
-  /** Resources by id. */
+  /** Resources and other items by id. */
   readonly items: Map<string, PlayedItem>;
   /** All committed events; they may arrive with a delay. */
   readonly events: DomainEvent[];
@@ -133,12 +141,14 @@ export async function openWorld(): Promise<World> {
     ungranted: [],
     grantsTransferred: [],
     applied: [],
+    checked: [],
   };
   const play: World['play'] = {
     keys: 0,
     resources: {},
     owned: {},
     resourcesDown: false,
+    away: [],
     templates: {},
     archive: undefined,
     agents: 0,
@@ -155,6 +165,16 @@ export async function openWorld(): Promise<World> {
     locale: 'en',
     timezone: 'UTC',
   });
+  /** Returns the items of a type among the given ones that a person may read. */
+  const readable = (type: ItemType, ids: readonly string[], { userId }: Caller) => {
+    if (ids.length > 0) requests.checked.push(type);
+    if (play.away.includes(type)) throw Unavailable();
+    return ids.flatMap((id) => {
+      const item = items.get(id);
+      const isSeen = item !== undefined && (item.type ?? 'resource') === type && item.hiddenFrom !== userId;
+      return isSeen ? [{ id, name: item.name, icon: item.icon, workspaceId: item.workspaceId }] : [];
+    });
+  };
   const auth = fake(contracts.auth, {
     findUsers: async ({ ids, emails }) => {
       const found = [...people.values()].filter((one) => ids.includes(one.userId) || emails.includes(one.userEmail));
@@ -172,11 +192,7 @@ export async function openWorld(): Promise<World> {
       return { counts: play.resources };
     },
     checkAccess: async ({ ids }, { caller }) => ({
-      resources: ids.flatMap((id) => {
-        const item = items.get(id);
-        if (item === undefined || item.hiddenFrom === caller.userId) return [];
-        return [AccessibleResource.fromPartial({ id, workspaceId: item.workspaceId, name: item.name })];
-      }),
+      resources: readable('resource', ids, caller).map((one) => AccessibleResource.fromPartial(one)),
     }),
   });
   const permissions = fake(contracts.permissions, {
@@ -211,12 +227,28 @@ export async function openWorld(): Promise<World> {
       if (play.agents === undefined) throw Unavailable();
       return { count: play.agents };
     },
+    checkAccess: async ({ agentIds, chatSessionIds }, { caller }) => ({
+      agents: readable('agent', agentIds, caller).map(({ id, name, workspaceId }) => ({
+        ...{ id, name, workspaceIds: [newId(), workspaceId] },
+      })),
+      chatSessions: readable('chat_session', chatSessionIds, caller).map(({ id, name: title, workspaceId }) => ({
+        ...{ id, title, workspaceId },
+      })),
+    }),
   });
   const work = fake(contracts.workDirectory, {
     countAutomations: async () => {
       if (play.automations === undefined) throw OlderPeer();
       return { counts: play.automations };
     },
+    checkAccess: async ({ automationIds }, { caller }) => ({
+      automations: readable('automation', automationIds, caller),
+    }),
+  });
+  const conversations = fake(contracts.conversationAccess, {
+    checkAccess: async ({ conversationIds }, { caller }) => ({
+      conversations: readable('im_conversation', conversationIds, caller),
+    }),
   });
   const module = createTenancy(clock);
   const watched = watchStore();
@@ -231,7 +263,7 @@ export async function openWorld(): Promise<World> {
         return module.start(host);
       },
     },
-    [auth, index, permissions, templates, archives, agents, work],
+    [auth, index, permissions, templates, archives, agents, work, conversations],
   );
   const orgs = stage.host.client(contracts.orgs);
   const workspaces = stage.host.client(contracts.workspaces);
@@ -375,6 +407,7 @@ export function openWorldParts({ host, stage, clock }: World): Promise<Parts> {
     archives: stage.host.client(contracts.archives),
     agents: stage.host.client(contracts.agentDirectory),
     work: stage.host.client(contracts.workDirectory),
+    conversations: stage.host.client(contracts.conversationAccess),
     log: host.log,
     clock,
   });

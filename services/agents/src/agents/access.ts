@@ -125,6 +125,19 @@ export function visibleAgents(person: PersonMemberships, caller: Caller): Where<
 
 const isAtLeastAdmin = (role: OrgRole): boolean => role === OrgRole.ADMIN || role === OrgRole.OWNER;
 
+/** Returns those of the given agents that the caller can read with their credential. */
+export async function findVisible(
+  parts: AccessParts,
+  ids: readonly string[],
+  context: Pick<CallContext, 'caller' | 'onward'>,
+): Promise<AgentRecord[]> {
+  const found = await parts.agents.getMany([...new Set(ids)]);
+  if (found.length === 0) return [];
+  const sees = (person: PersonMemberships, agent: AgentRecord) => isVisible(accessTo(agent, person));
+  const person = await membershipsOf(parts, context, (known) => found.every((agent) => sees(known, agent)));
+  return found.filter((agent) => sees(person, agent) && isReached(context.caller, agent));
+}
+
 /** Returns those of the given agents that the caller may use with their credential. */
 export async function findUsable(
   { agents, memberships }: AccessParts,

@@ -6,13 +6,18 @@ import { eraseRun } from '../runs/erase.js';
 import { type RemovalRecord, removalQueue } from '../stores/removals.js';
 import type { SessionRecord } from '../stores/sessions.js';
 
-/** Enqueues the erasure of a session's messages and runs, in the unit of work that deletes the session. */
+/**
+ * Announces the deletion of a session and enqueues the erasure of its messages and runs, in the unit of work that
+ * deletes it.
+ */
 export function beginRemoval(
   { removals }: Pick<Parts, 'removals'>,
-  { id, tenant }: Pick<SessionRecord, 'id' | 'tenant'>,
-  { work }: Pick<CallContext, 'work'>,
+  { id, tenant, workspaceId = '' }: Pick<SessionRecord, 'id' | 'tenant' | 'workspaceId'>,
+  context: Pick<CallContext, 'work' | 'event'>,
 ): void {
+  const { work } = context;
   work.insert(removals, { id, tenant, dueAt: new Date().toISOString() });
+  work.publish(context.event('chat_session.deleted', id, { sessionId: id, workspaceId }, tenant));
 }
 
 const CHUNK = 200;

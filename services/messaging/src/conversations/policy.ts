@@ -144,6 +144,16 @@ export function mayJoinChannels(
     : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
 }
 
+/** Returns whether a person sees a conversation: as an active member of it, or as a channel that they may join. */
+export function seesConversation(
+  person: PersonMemberships,
+  conversation: Pick<ConversationRecord, 'type' | 'workspaceId' | 'orgId'>,
+  isMember: boolean,
+): boolean {
+  const isJoinable = conversation.type === 'channel' && mayJoinChannels(person, conversation);
+  return belongsTo(person, conversation) && (isMember || isJoinable);
+}
+
 /** Returns whether a credential reaches what belongs to a whole Org; a credential limited to workspaces does not. */
 function reachesWholeTenant(caller: Caller, orgId: string): boolean {
   return (
@@ -172,7 +182,7 @@ export interface MemberAccess extends ConversationAccess {
   readonly member: MemberRecord;
 }
 
-type Asking = Pick<CallContext, 'caller' | 'onward' | 'work'>;
+export type Asking = Pick<CallContext, 'caller' | 'onward' | 'work'>;
 
 /**
  * Returns a conversation of the caller, or a channel that they may join; the author who limits the call must see it
@@ -198,9 +208,7 @@ async function seeAs(parts: PolicyParts, id: string, context: Asking): Promise<C
   ]);
   const member = known?.isActive ? known : undefined;
   const sees = (person: PersonMemberships) =>
-    conversation !== undefined &&
-    belongsTo(person, conversation) &&
-    (member !== undefined || (conversation.type === 'channel' && mayJoinChannels(person, conversation)));
+    conversation !== undefined && seesConversation(person, conversation, member !== undefined);
   const person = await callerMemberships(parts.memberships, context, sees);
   if (conversation === undefined || head === undefined || !sees(person)) throw NotFound();
   if (!reachesPlace(caller, conversation)) throw credentialOutOfScope(caller, conversation.orgId || null);

@@ -2,10 +2,17 @@ import { NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
-import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
-import { type FoundList, type PinEntry, type PinVisibility, pinListId } from '../stores/pins.js';
+import {
+  type FoundList,
+  type ItemRef,
+  isSameItem,
+  itemOf,
+  type PinEntry,
+  type PinVisibility,
+  pinListId,
+} from '../stores/pins.js';
 import { changedNow } from './changed-now.js';
 
 /** Returns a list including this call's own writes: the workspace's, or the caller's own there. */
@@ -40,8 +47,9 @@ export function saveList(
   return { visibility, pins, record: made };
 }
 
-export function newPin(context: CallContext, itemId: string, createdAt: string): PinEntry {
-  return { id: newId(), itemId, addedBy: context.actor, createdAt };
+export function newPin(context: CallContext, { type, id: itemId }: ItemRef, createdAt: string): PinEntry {
+  const itemType = type === 'resource' ? {} : { itemType: type };
+  return { id: newId(), ...itemType, itemId, addedBy: context.actor, createdAt };
 }
 
 /**
@@ -54,7 +62,7 @@ export function requirePinRole(access: WorkspaceAccess, visibility: PinVisibilit
 /** Selects a pin by its id or by its item. `visibility` picks the list if the item may be in both. */
 export interface PinSelector {
   readonly pinId?: string | undefined;
-  readonly itemId?: string | undefined;
+  readonly item?: ItemRef | undefined;
   readonly visibility?: PinVisibility | undefined;
 }
 
@@ -65,32 +73,13 @@ export async function findPin(
   parts: Parts,
   context: CallContext,
   workspaceId: string,
-  { pinId, itemId, visibility }: PinSelector,
+  { pinId, item, visibility }: PinSelector,
 ): Promise<{ list: FoundList; pin: PinEntry }> {
   for (const one of ['me', 'workspace'] as const) {
     if (visibility !== undefined && visibility !== one) continue;
     const list = await findList(parts, context, workspaceId, one);
-    const pin = list.pins.find((each) => (pinId === undefined ? each.itemId === itemId : each.id === pinId));
+    const pin = list.pins.find((each) => (item === undefined ? each.id === pinId : isSameItem(itemOf(each), item)));
     if (pin !== undefined) return { list, pin };
   }
   throw NotFound();
-}
-
-/**
- * Returns the given items that the caller may read, by id. They may belong to other workspaces: callers have to
- * check.
- */
-export async function readableItems(
-  { index }: Parts,
-  context: CallContext,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, AccessibleResource>> {
-  if (ids.length === 0) return new Map();
-  const { resources } = await index.checkAccess({ ids: [...new Set(ids)] }, context.onward);
-  return new Map(resources.map((resource) => [resource.id, resource]));
-}
-
-/** Returns a predicate for the pins whose items the caller may read and that belong to the workspace. */
-export function seenBy(items: ReadonlyMap<string, AccessibleResource>, workspaceId: string) {
-  return ({ itemId }: PinEntry): boolean => items.get(itemId)?.workspaceId === workspaceId;
 }

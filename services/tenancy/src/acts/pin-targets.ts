@@ -4,7 +4,7 @@ import {
   type PinTarget,
   PinVisibility as VisibilityName,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
-import type { PinVisibility } from '../stores/pins.js';
+import { type ItemRef, type ItemType, isSameItem, type PinVisibility } from '../stores/pins.js';
 
 /** A pinned item, named in one of the two accepted ways. */
 export interface NamedItem {
@@ -12,16 +12,21 @@ export interface NamedItem {
   readonly item?: PinTarget | undefined;
 }
 
-/**
- * Returns the id of the item that a request names, or undefined. Throws if it names two, or one that cannot be
- * pinned.
- */
-export function itemIdOf({ resourceId, item }: NamedItem, param = 'item.type'): string | undefined {
-  if (item !== undefined && item.type !== PinItemType.RESOURCE) {
-    throw invalidField(param, 'invalid_value', 'must be resource: nothing else can be pinned yet.');
-  }
-  if (resourceId !== undefined && item !== undefined && item.id !== resourceId) throw ambiguous('resource_id');
-  return resourceId ?? item?.id;
+const TYPES: Partial<Record<PinItemType, ItemType>> = {
+  [PinItemType.RESOURCE]: 'resource',
+  [PinItemType.AGENT]: 'agent',
+  [PinItemType.CHAT_SESSION]: 'chat_session',
+  [PinItemType.IM_CONVERSATION]: 'im_conversation',
+  [PinItemType.AUTOMATION]: 'automation',
+};
+
+/** Returns the item that a request names, or undefined. Throws if it names two. */
+export function namedItem({ resourceId, item }: NamedItem): ItemRef | undefined {
+  const named = item && { type: TYPES[item.type] ?? 'resource', id: item.id };
+  if (resourceId === undefined) return named;
+  const resource: ItemRef = { type: 'resource', id: resourceId };
+  if (named !== undefined && !isSameItem(named, resource)) throw ambiguous('resource_id');
+  return resource;
 }
 
 /** Builds an item selector from separate query parameters. Throws unless both or neither of them are given. */

@@ -9,14 +9,15 @@ import {
   PinVisibility as PinVisibilityName,
   type ReorderPinsRequest,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
-import { findList, findPin, newPin, readableItems, requirePinRole, saveList, seenBy } from '../acts/pin-lists.js';
-import { ambiguous, itemIdOf, missing, targetOf, visibilityOf } from '../acts/pin-targets.js';
+import { readableItems } from '../acts/pin-items.js';
+import { findList, findPin, newPin, requirePinRole, saveList } from '../acts/pin-lists.js';
+import { ambiguous, missing, namedItem, targetOf, visibilityOf } from '../acts/pin-targets.js';
 import { MAX_PINS_PER_LIST } from '../config.js';
 import { insertPin, movePin, orderPins } from '../domain/pins.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
-import type { FoundList, PinVisibility } from '../stores/pins.js';
+import { type FoundList, isSameItem, itemOf, type PinVisibility } from '../stores/pins.js';
 import { toPins } from '../wire/pin.js';
 
 const LISTS: Partial<Record<PinFilter, readonly PinVisibility[]>> = {
@@ -30,8 +31,8 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
 
   /** Returns the pins of several lists that the caller sees, list after list. */
   async function shown(context: CallContext, workspaceId: string, lists: readonly FoundList[]): Promise<Pin[]> {
-    const ids = lists.flatMap(({ pins }) => pins.map(({ itemId }) => itemId));
-    const items = await readableItems(parts, context, ids);
+    const pinned = lists.flatMap(({ pins }) => pins.map(itemOf));
+    const items = await readableItems(parts, context, pinned);
     return lists.flatMap((list) => toPins(list, workspaceId, items));
   }
 
@@ -70,10 +71,10 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
       const { workspaceId, pinId, itemType, itemId } = request;
       const access = await policy.seeWorkspace(workspaceId, context.caller);
       requireWorkspaceRole(access, 'guest');
-      const item = itemIdOf({ resourceId: request.resourceId, item: targetOf(itemType, itemId) }, 'item_type');
+      const item = namedItem({ resourceId: request.resourceId, item: targetOf(itemType, itemId) });
       if (pinId === undefined && item === undefined) throw missing('pin_id, resource_id, item_type and item_id');
       if (pinId !== undefined && item !== undefined) throw ambiguous('pin_id');
-      const wanted = { pinId, itemId: item, visibility: visibilityOf(request.visibility) };
+      const wanted = { pinId, item, visibility: visibilityOf(request.visibility) };
       const { list, pin } = await findPin(parts, context, workspaceId, wanted);
       requirePinRole(access, list.visibility);
       requireVersion(context, list.record?.version ?? 0, list.record);
@@ -99,13 +100,13 @@ async function pinItem(
   request: CreatePinRequest,
 ): Promise<Pin> {
   const { workspace } = access;
-  const itemId = itemIdOf(request);
-  if (itemId === undefined) throw missing('resource_id, item');
+  const named = namedItem(request);
+  if (named === undefined) throw missing('resource_id, item');
   const list = await findList(parts, context, workspace.id, visibility);
-  const items = await readableItems(parts, context, [itemId, ...list.pins.map((pin) => pin.itemId)]);
-  const item = items.get(itemId);
+  const items = await readableItems(parts, context, [named, ...list.pins.map(itemOf)], named.type);
+  const item = items.get(named);
   if (item === undefined) throw NotFound({}, { param: request.resourceId === undefined ? 'item.id' : 'resource_id' });
-  if (item.workspaceId !== workspace.id) {
+  if (!item.workspaceIds.includes(workspace.id)) {
     throw invalidField(
       request.resourceId === undefined ? 'item.id' : 'resource_id',
       'invalid_value',
@@ -113,14 +114,15 @@ async function pinItem(
     );
   }
   requireActiveWorkspace(workspace);
-  const answer = (found: FoundList) => toPins(found, workspace.id, items).find((pin) => pin.item?.id === itemId) as Pin;
-  if (list.pins.some((pin) => pin.itemId === itemId)) {
+  const answer = (found: FoundList) =>
+    toPins(found, workspace.id, items).find((pin) => pin.item?.id === named.id) as Pin;
+  if (list.pins.some((pin) => isSameItem(itemOf(pin), named))) {
     context.reply.status = 200;
     return answer(list);
   }
   if (list.pins.length >= MAX_PINS_PER_LIST) throw LimitReached({ limit: MAX_PINS_PER_LIST, what: 'pins in one list' });
-  const pin = newPin(context, itemId, parts.now());
-  const pins = insertPin(list.pins, pin, seenBy(items, workspace.id), request.position);
+  const pin = newPin(context, named, parts.now());
+  const pins = insertPin(list.pins, pin, items.seenIn(workspace.id), request.position);
   return answer(saveList(parts, context, access, list, pins));
 }
 
@@ -132,18 +134,14 @@ async function moveOne(
   request: ReorderPinsRequest,
 ): Promise<FoundList> {
   const { pinId, position, workspaceId } = request;
-  const itemId = itemIdOf(request);
-  if (pinId === undefined && itemId === undefined) throw missing('pin_id, resource_id, item, order');
-  if (pinId !== undefined && itemId !== undefined) throw ambiguous('pin_id');
-  const wanted = { pinId, itemId, visibility: visibilityOf(request.visibility) };
+  const item = namedItem(request);
+  if (pinId === undefined && item === undefined) throw missing('pin_id, resource_id, item, order');
+  if (pinId !== undefined && item !== undefined) throw ambiguous('pin_id');
+  const wanted = { pinId, item, visibility: visibilityOf(request.visibility) };
   const { list, pin } = await findPin(parts, context, workspaceId, wanted);
   requirePinRole(access, list.visibility);
-  const items = await readableItems(
-    parts,
-    context,
-    list.pins.map((one) => one.itemId),
-  );
-  const sees = seenBy(items, workspaceId);
+  const items = await readableItems(parts, context, list.pins.map(itemOf), itemOf(pin).type);
+  const sees = items.seenIn(workspaceId);
   if (!sees(pin)) throw NotFound();
   if (position === undefined) throw invalidField('position', 'missing_field', 'is required to move a pin.');
   requireVersion(context, list.record?.version ?? 0, list.record);
@@ -167,12 +165,8 @@ async function reorder(
       : await findList(parts, context, workspaceId, 'workspace');
   requirePinRole(access, list.visibility);
   if (position !== undefined) throw invalidField('position', 'invalid_value', 'must not be combined with order.');
-  const items = await readableItems(
-    parts,
-    context,
-    list.pins.map((one) => one.itemId),
-  );
-  const pins = orderPins(list.pins, order, seenBy(items, workspaceId));
+  const items = await readableItems(parts, context, list.pins.map(itemOf));
+  const pins = orderPins(list.pins, order, items.seenIn(workspaceId));
   if (pins === undefined) throw invalidField('order', 'invalid_value', 'must name every pin of the list once.');
   requireVersion(context, list.record?.version ?? 0, list.record);
   requireActiveWorkspace(access.workspace);

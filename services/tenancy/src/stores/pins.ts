@@ -6,8 +6,26 @@ import { findAll } from './all.js';
 /** Owner of a list: everyone in the workspace, or one person there. */
 export type PinVisibility = 'workspace' | 'me';
 
+export type ItemType = 'resource' | 'agent' | 'chat_session' | 'im_conversation' | 'automation';
+
+/** Names something that can be pinned. */
+export interface ItemRef {
+  readonly type: ItemType;
+  readonly id: string;
+}
+
+/** An item that a person may read. */
+export interface ReadableItem extends ItemRef {
+  readonly name: string;
+  readonly icon?: string | undefined;
+  /** The workspaces that it belongs to: several for an agent, none for what belongs to an Org as a whole. */
+  readonly workspaceIds: readonly string[];
+}
+
 export interface PinEntry {
   readonly id: string;
+  /** Absent for a resource. */
+  readonly itemType?: ItemType | undefined;
   readonly itemId: string;
   readonly addedBy: Actor;
   readonly createdAt: string;
@@ -30,6 +48,11 @@ export const pinListCollection: CollectionSpec<PinList> = {
   name: 'pin_lists',
   indexes: [{ fields: ['workspaceId'] }, { fields: ['itemIds'], many: true }],
 };
+
+/** Returns the item of a pin. */
+export const itemOf = ({ itemType = 'resource', itemId }: PinEntry): ItemRef => ({ type: itemType, id: itemId });
+
+export const isSameItem = (one: ItemRef, other: ItemRef): boolean => one.type === other.type && one.id === other.id;
 
 /** Returns the id of a list. `userId` is its owner, and is used for visibility `me` only. */
 export function pinListId(workspaceId: string, visibility: PinVisibility, userId: string): string {

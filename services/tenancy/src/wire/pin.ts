@@ -1,25 +1,33 @@
-import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import {
   PinItemType,
   type Pin as PinMessage,
   PinVisibility as VisibilityName,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
-import type { FoundList } from '../stores/pins.js';
+import type { FoundList, ItemType, PinEntry, ReadableItem } from '../stores/pins.js';
 import { toActor } from './workspace.js';
 
+const TYPES: Readonly<Record<ItemType, PinItemType>> = {
+  resource: PinItemType.RESOURCE,
+  agent: PinItemType.AGENT,
+  chat_session: PinItemType.CHAT_SESSION,
+  im_conversation: PinItemType.IM_CONVERSATION,
+  automation: PinItemType.AUTOMATION,
+};
+
+/** The items that a person may read. */
+interface Items {
+  ofPin(pin: PinEntry, workspaceId: string): ReadableItem | undefined;
+}
+
 /** Returns the pins of a list that the caller may see. */
-export function toPins(
-  { visibility, pins, record }: FoundList,
-  workspaceId: string,
-  items: ReadonlyMap<string, AccessibleResource>,
-): PinMessage[] {
+export function toPins({ visibility, pins, record }: FoundList, workspaceId: string, items: Items): PinMessage[] {
   const seen = pins.flatMap((pin) => {
-    const item = items.get(pin.itemId);
-    return item?.workspaceId === workspaceId ? [{ pin, item }] : [];
+    const item = items.ofPin(pin, workspaceId);
+    return item === undefined ? [] : [{ pin, item }];
   });
   return seen.map(({ pin, item }, position) => ({
     id: pin.id,
-    item: { type: PinItemType.RESOURCE, id: item.id, name: item.name, icon: item.icon },
+    item: { type: TYPES[item.type], id: item.id, name: item.name, icon: item.icon },
     position,
     visibility: visibility === 'me' ? VisibilityName.ME : VisibilityName.WORKSPACE,
     addedBy: toActor(pin.addedBy),

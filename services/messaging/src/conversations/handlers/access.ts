@@ -1,4 +1,4 @@
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type {
@@ -6,6 +6,7 @@ import type {
   MemberPair,
   MemberStanding,
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
+import { accessibleConversations } from '../accessible.js';
 import { writeAgentMessage } from '../agent-message.js';
 import { countBoth, countSteadily } from '../counts.js';
 import { reachConversations, sumUnread } from '../list.js';
@@ -15,6 +16,8 @@ import { belongsTo, hasRole, openConversation } from '../policy.js';
 import { memberId } from '../records.js';
 
 const CHUNK = 50;
+/** Maximum number of ids of one CheckAccess. */
+const MAX_IDS = 1_000;
 /** Maximum number of readers that GetAudience names. */
 const SHOWN_READERS = 50;
 
@@ -26,6 +29,14 @@ export function createAccessHandlers(parts: ConversationParts): Handlers<Convers
         standings.push(...(await Promise.all(pairs.slice(at, at + CHUNK).map((pair) => membershipOf(parts, pair)))));
       }
       return { standings };
+    },
+
+    async checkAccess({ conversationIds }, context) {
+      if (conversationIds.length > MAX_IDS) {
+        const message = `conversation_ids may have at most ${MAX_IDS} ids.`;
+        throw invalidField('conversation_ids', 'invalid_value', message);
+      }
+      return { conversations: await accessibleConversations(parts, conversationIds, context) };
     },
 
     async getAudience({ conversationId, userId }, context) {
