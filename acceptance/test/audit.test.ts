@@ -98,6 +98,52 @@ test('a denial is recorded with the refused endpoint', async () => {
   expect(await events(`action=access.denied&actor_id=${owner.user.id}`)).toEqual([]);
 });
 
+test('an administrator who opens a restricted resource without a grant is recorded once', async () => {
+  const colleague = await colleagueAs('admin');
+  const editor = await colleagueAs('editor');
+  const base = { type: 'document', workspace_id: workspace.id, access_mode: 'restricted' };
+  const { data: pay } = await colleague.post<Resource>('/resources', { ...base, name: 'Pay' });
+  const { data: plan } = await owner.post<Resource>('/resources', { ...base, name: 'Plan' });
+  const grant = { principal_type: 'user', principal_id: colleague.user.id, role: 'viewer' };
+  expect((await owner.post(`/resources/${plan.id}/permissions`, grant)).status).toBe(201);
+  expect((await editor.get(`/resources/${pay.id}`)).status).toBe(404);
+  expect((await colleague.get(`/resources/${plan.id}`)).status).toBe(200);
+  const listed = await owner.get<List<Resource>>(`/workspaces/${workspace.id}/resources?limit=100`);
+  expect(listed.data.items.map(({ id }) => id)).toContain(pay.id);
+  for (const path of ['', '/content', '/comments', '/snapshots', '/permissions']) {
+    expect((await owner.get(`/resources/${pay.id}${path}`)).status).toBe(200);
+  }
+  expect((await owner.patch(`/resources/${pay.id}`, { name: 'Wages' })).status).toBe(200);
+  const { data: last } = await colleague.post<Resource>('/resources', { ...base, name: 'Last' });
+  await owner.get(`/resources/${last.id}`);
+  const all = await eventually(async () => {
+    const found = await events('action=restricted_resource.accessed');
+    expect(found.map(({ target }) => target?.id).sort()).toEqual([pay.id, last.id].sort());
+    return found;
+  });
+  expect(all.find(({ target }) => target?.id === pay.id)).toMatchObject({
+    outcome: 'success',
+    actor: { type: 'user', id: owner.user.id },
+    person_id: owner.user.id,
+    credential: { type: 'session' },
+    workspace_id: workspace.id,
+    target: { type: 'resource', id: pay.id },
+    client_network: '127.0.0.0/24',
+    request_id: expect.stringMatching(/^req_/),
+    details: { restricted_by: pay.id },
+    count: 1,
+  });
+});
+
+async function colleagueAs(role: string): Promise<Person> {
+  const email = newAddress(role);
+  const { data } = await owner.post<Member>(`/orgs/${org.id}/members`, { email, role: 'member' });
+  const person = await signUp(system, role, { email, invitation: tokenOf(data.invite_url) });
+  const joined = await owner.post(`/workspaces/${workspace.id}/members`, { user_id: person.user.id, role });
+  expect(joined.status).toBe(201);
+  return person;
+}
+
 test('is readable by administrators with the scope, in pages', async () => {
   const refused = await member.get(`/audit-events?org_id=${org.id}`);
   expect([refused.status, refused.error.code]).toEqual([403, 'org_admin_required']);

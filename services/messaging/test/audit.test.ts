@@ -228,6 +228,32 @@ test('distinguishes Personal and Org keys, and records their use once per hour a
   expect((await read(member)).items[0]?.orgId).toBeUndefined();
 });
 
+test('an access to a restricted resource that several processes publish is recorded once a period', async () => {
+  const resourceId = newId();
+  const restrictedBy = newId();
+  const accessed = (by: Caller, period: string) => ({
+    ...eventOf(
+      'resources.restricted_resource.accessed',
+      { resourceId, workspaceId, restrictedBy, userId: by.userId, period },
+      { tenant: orgId, actor: actor(by) },
+    ),
+    network: '203.0.113.0/24',
+  });
+  const [first, second] = ['2026-01-31T23:00:00.000Z', '2026-02-01T00:00:00.000Z'] as const;
+  await stage.publish(accessed(admin, first), accessed(admin, first), accessed(admin, second), accessed(member, first));
+  const events = await arrived(3);
+  expect(events.map(({ personId }) => personId).sort()).toEqual([admin.userId, admin.userId, member.userId].sort());
+  for (const { action, target, workspaceId: place, clientNetwork, details } of events) {
+    expect({ action, target, place, clientNetwork, details: JSON.parse(details.toString()) }).toEqual({
+      action: 'restricted_resource.accessed',
+      target: { type: 'resource', id: resourceId },
+      place: workspaceId,
+      clientNetwork: '203.0.113.0/24',
+      details: { restricted_by: restrictedBy },
+    });
+  }
+});
+
 function denied(fields: Partial<Denial>): Denial {
   return Denial.fromPartial({
     userId: member.userId,

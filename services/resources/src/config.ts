@@ -132,6 +132,12 @@ export const config = {
     parse: integer(1, 1_000_000),
     fallback: 30,
   },
+  auditRestrictedMinutes: {
+    variable: 'COMMONPLACE_AUDIT_RESTRICTED_MINUTES',
+    help: 'minutes in which the audit log records once that an administrator without a grant opens a restricted resource',
+    parse: integer(1, 24 * 60),
+    fallback: 60,
+  },
   captchaBits: {
     variable: 'COMMONPLACE_CAPTCHA_BITS',
     help: 'work that a form with a captcha requires, as leading zero bits of a hash; each bit doubles it',

@@ -4,6 +4,7 @@ import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import type { Host } from '@commonplace/platform/runtime';
+import { createBreakGlass } from './break-glass.js';
 import { createBodies } from './comments/bodies.js';
 import { forgetComments } from './comments/forget.js';
 import type { CommentParts } from './comments/parts.js';
@@ -75,7 +76,8 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const peers = clientsOf(host);
   const memberships = await createMembershipCache(peers.directory, host.bus);
   const terms = await createTermsCache(peers.directory, host.bus);
-  const policy = createPolicy({ tree, grants, memberships, directory: peers.directory, terms });
+  const breakGlass = createBreakGlass({ store, log, settings });
+  const policy = createPolicy({ tree, grants, memberships, directory: peers.directory, terms, breakGlass });
   const runner = await openJobRunner({ store, log, settings, partsOf: () => jobParts });
   const quotas = await openQuotas(store, settings, { ...records, tags: records.tags.collection });
   const nodes: NodeParts = { settings, store, tree, counters, jobs, pending, runner };
@@ -136,6 +138,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
     runner,
     domainQueue,
     certificateGuard,
+    breakGlass,
   };
 }
 

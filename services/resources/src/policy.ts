@@ -16,6 +16,7 @@ import type {
   WorkspaceMembership,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { BreakGlass } from './break-glass.js';
 import { type Access, effectiveAccess, lesserAccess, reachOfGrants } from './domain/access.js';
 import { type ActingAgent, actingAgent, agentAccess, agentNeedsNoGrant } from './domain/agent-access.js';
 import { type Grant, isExpired } from './domain/grant.js';
@@ -29,6 +30,8 @@ import type { TermsCache } from './terms.js';
 /** The caller of a request, with their memberships, agent and share link at the time of the request. */
 export interface AccessSubject {
   readonly caller: Caller;
+  /** The call that asks; undefined for a person who is not its caller, and for jobs. */
+  readonly call: Pick<CallContext, 'event'> | undefined;
   /** Memberships of the caller; with an agent or an author, only those that these share with the person. */
   readonly person: PersonMemberships;
   /**
@@ -85,6 +88,16 @@ export interface Policy {
   see(id: string, subject: AccessSubject): Promise<Seen>;
   /** Like `see`, but returns trashed nodes as well. */
   seeEvenTrashed(id: string, subject: AccessSubject): Promise<Seen>;
+  /**
+   * Notes for the audit log that the caller opens a node, if only their workspace role lets them. `see` and
+   * `seeEvenTrashed` do so; a caller of `accessTo` who then shows or changes the node has to.
+   */
+  opens(seen: Pick<Seen, 'node' | 'access'>, subject: AccessSubject): void;
+  /**
+   * Like `opens` for many nodes that one request reads. Notes only the items that restrict them, so that the log does
+   * not grow with the size of a subtree.
+   */
+  opensAll(seen: readonly Pick<Seen, 'node' | 'access'>[], subject: AccessSubject): void;
   /** Returns the ids of those given people who can read a node. */
   readersOf(node: Node, userIds: readonly string[], context: CallContext): Promise<string[]>;
   /** Returns whether a person may write to a node, whatever the credential of the call. */
@@ -130,9 +143,10 @@ export interface PolicyParts {
   readonly memberships: MembershipCache;
   readonly directory: Client<DirectoryService>;
   readonly terms: TermsCache;
+  readonly breakGlass: Pick<BreakGlass, 'note'>;
 }
 
-export function createPolicy({ tree, grants, memberships, directory, terms }: PolicyParts): Policy {
+export function createPolicy({ tree, grants, memberships, directory, terms, breakGlass }: PolicyParts): Policy {
   /**
    * Returns the grants of the person and the agent that can apply to the nodes. Skips the query for nodes to which no
    * grant can apply, and for nodes to which the workspace roles already give every right.
@@ -228,8 +242,13 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     }
     if (access === undefined) throw NotFound();
     requireReach(subject.caller, node);
+    opens({ node, access }, subject);
     const membership = (await memberOf(node.workspaceId, subject)) ?? (await visitor(node.workspaceId, subject));
     return { node, access, membership };
+  }
+
+  function opens({ node, access }: Pick<Seen, 'node' | 'access'>, subject: AccessSubject): void {
+    if (access.breakGlass) breakGlass.note([node], subject);
   }
 
   /**
@@ -291,6 +310,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     onward: CallOptions,
     link: Grant | undefined,
     author: AccessSubject | undefined,
+    call?: AccessSubject['call'],
   ): AccessSubject {
     const of = (own: PersonMemberships) => ({
       own,
@@ -298,7 +318,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       principals: principalsOf(own, link),
     });
     const subject = {
-      ...{ caller, now, link, author, agent: actingAgent(caller.agent), ...of(known) },
+      ...{ caller, call, now, link, author, agent: actingAgent(caller.agent), ...of(known) },
       held: new Map<string, Promise<Grant[]>>(),
       fresh: false,
       async refresh() {
@@ -330,6 +350,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
     { agent, author }: { readonly agent?: Caller['agent']; readonly author?: AccessSubject | undefined } = {},
   ): AccessSubject => ({
     caller,
+    call: undefined,
     person: sharedWith(commonTo(own, author?.own), agent),
     own,
     agent: actingAgent(agent),
@@ -367,11 +388,20 @@ export function createPolicy({ tree, grants, memberships, directory, terms }: Po
       const own = memberships.of(caller.userId, onward);
       const author = authorSubject(caller, now, onward);
       const link = shareLink === undefined ? undefined : await presentedLink(grants, terms, shareLink, context, now);
-      return freshSubject(caller, await own, now, onward, link, await author);
+      return freshSubject(caller, await own, now, onward, link, await author, context);
     },
     accessTo,
     accessToAll,
     seeEvenTrashed,
+    opens,
+    opensAll(seen, subject) {
+      const opened = seen.filter(({ access }) => access.breakGlass);
+      if (opened.length === 0) return;
+      breakGlass.note(
+        opened.map(({ node: { boundary, workspaceId, tenant } }) => ({ id: boundary, workspaceId, tenant, boundary })),
+        subject,
+      );
+    },
     async see(id, subject) {
       const seen = await seeEvenTrashed(id, subject);
       if (seen.node.state === 'trashed') throw may(seen.access.role, 'write') ? ResourceInTrash() : NotFound();

@@ -96,6 +96,7 @@ export const resources = defineService({
         await forms.forms.deliveries.close();
         await forms.forms.guard.close();
         await features.certificateGuard.close();
+        await features.breakGlass.close();
       },
     };
   },

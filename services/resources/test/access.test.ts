@@ -1,6 +1,6 @@
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
-import { effectiveAccess } from '../src/domain/access.js';
+import { type Access, effectiveAccess, lesserAccess } from '../src/domain/access.js';
 import type { Grant } from '../src/domain/grant.js';
 import type { Node } from '../src/domain/node.js';
 import type { Role } from '../src/domain/role.js';
@@ -28,6 +28,7 @@ function grant(resourceId: string, role: Role, expiresAt?: string): Grant {
 function guest(): AccessSubject {
   const own = { workspaces: new Map(), orgs: new Map([[W, {}]]), principals: ['user:me'] };
   return {
+    call: undefined,
     caller: { userId: 'me', credential: { type: 'session', id: 's', scopes: [] } },
     person: own,
     own,
@@ -84,6 +85,29 @@ describe('effective access', () => {
   test('a grant on the restricted node itself is direct', () => {
     const self = { id: 'mid', workspaceId: W, ancestors: ['top'], boundary: 'mid' };
     expect(effectiveAccess(self, undefined, [grant('mid', 'manager')], NOW)).toMatchObject({ source: 'direct' });
+  });
+
+  test('is break-glass only below a restriction, for administrators without a valid grant in its reach', () => {
+    const breakGlass = (role: WorkspaceRole, grants: Grant[], node = cut) =>
+      effectiveAccess(node, role, grants, NOW)?.breakGlass;
+    const { OWNER, ADMIN } = WorkspaceRole;
+    expect(breakGlass(OWNER, [])).toBe(true);
+    expect(breakGlass(ADMIN, [grant('top', 'owner'), grant('leaf', 'viewer', NOW)])).toBe(true);
+    for (const held of [grant('mid', 'viewer'), grant('leaf', 'manager'), grant('leaf', 'owner')]) {
+      expect(breakGlass(ADMIN, [held])).toBeUndefined();
+    }
+    expect(breakGlass(OWNER, [], open)).toBeUndefined();
+  });
+
+  test('is break-glass if the person’s is, however less those may who limit it', () => {
+    const persons: Access = { role: 'manager', source: 'workspace', breakGlass: true };
+    const limit: Access = { role: 'viewer', source: 'agent', expiresAt: NOW };
+    expect(lesserAccess(persons, limit)).toEqual({ ...limit, breakGlass: true });
+    expect(lesserAccess({ role: 'viewer', source: 'direct' }, persons)).toEqual({ role: 'viewer', source: 'direct' });
+    expect(lesserAccess({ role: 'owner', source: 'direct' }, persons)).toEqual({
+      role: 'manager',
+      source: 'workspace',
+    });
   });
 
   test('an expired grant does not apply', () => {

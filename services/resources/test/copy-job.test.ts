@@ -87,6 +87,7 @@ async function open(): Promise<void> {
       see: async (id: string) => ({ node: await tree.get(id), access, membership: undefined }),
       areReadableBy: async (found: readonly Node[]) => found.map(({ name }) => name !== hidden),
       accessToAll: async (found: readonly Node[]) => found.map(() => access),
+      opensAll() {},
     },
     quotas: { resources: { reserve }, roots: { reserve }, children: { reserve } },
     runner: { start() {} },

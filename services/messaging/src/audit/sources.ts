@@ -71,6 +71,13 @@ const keyRefused: AuditSource = (event) => {
   return draft && { ...draft, outcome: 'failure', reason: text(reason), count: Number(count ?? 1) };
 };
 
+/** Records the first time within a period that a person opens a restricted resource, whichever process saw it. */
+const restrictedResourceAccessed: AuditSource = (event) => {
+  const { resourceId, userId, period } = event.data;
+  const draft = fact('resource', 'resourceId', ['restrictedBy'])(event);
+  return draft && { ...draft, onceFor: `${text(userId)} ${text(resourceId)} ${text(period)}` };
+};
+
 const org = fact('org', 'orgId', ['changedFields']);
 const orgMember = fact('member', 'memberId', ['userId', 'role', 'status', 'transferToUserId']);
 const group = fact('group', 'groupId', ['name', 'changedFields']);
@@ -130,6 +137,7 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.resources.permission.granted': permission,
   'commonplace.resources.permission.changed': permission,
   'commonplace.resources.permission.revoked': permission,
+  'commonplace.resources.restricted_resource.accessed': restrictedResourceAccessed,
   'commonplace.resources.access_request.created': accessRequest,
   'commonplace.resources.access_request.decided': accessRequest,
   'commonplace.resources.publication.updated': fact('publication', 'publicationId', [

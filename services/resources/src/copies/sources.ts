@@ -1,11 +1,12 @@
 import type { Scalar } from '@commonplace/kit/store';
 import { type SkippedResource, SkipReason } from '@commonplace/proto/resources/v1/copy_service.js';
+import type { Access } from '../domain/access.js';
 import type { SourceNode } from '../domain/copy.js';
 import { mayHaveChildren, type Node } from '../domain/node.js';
 import { may, type Role } from '../domain/role.js';
 import { LimitReached } from '../errors.js';
 import { readText } from '../kinds.js';
-import type { AccessSubject } from '../policy.js';
+import type { AccessSubject, Seen } from '../policy.js';
 import type { CopyParts } from './parts.js';
 
 /** The nodes that a copy includes beside its head, as of now; nodes added below later are not included. */
@@ -41,6 +42,7 @@ export async function sourcesBelow(parts: CopyParts, head: Node, subject: Access
         (node) => node.state === 'active' && node.ancestors.includes(head.id) && !seen.has(node.id),
       );
       const access = await policy.accessToAll(live, subject);
+      policy.opensAll(readable(live, access), subject);
       for (const [i, node] of live.entries()) {
         const { id, workspaceId, type, ancestors, boundary, sizeBytes, tags } = node;
         seen.add(id);
@@ -83,6 +85,14 @@ export async function attachmentsOf(parts: CopyParts, head: Node, subject: Acces
   if (files.length === 0) return none;
   const text = await readText(parts, head);
   const shown = files.filter((file) => text.includes(file.id) && whyNotCopied(file) === undefined);
-  const access = await parts.policy.accessToAll(shown, subject);
-  return { ...none, nodes: shown.flatMap((node, i) => (access[i] === undefined ? [] : { ...node, managed: false })) };
+  const seen = readable(shown, await parts.policy.accessToAll(shown, subject));
+  parts.policy.opensAll(seen, subject);
+  return { ...none, nodes: seen.map(({ node }) => ({ ...node, managed: false })) };
+}
+
+function readable(nodes: readonly Node[], access: readonly (Access | undefined)[]): Pick<Seen, 'node' | 'access'>[] {
+  return nodes.flatMap((node, i) => {
+    const held = access[i];
+    return held === undefined ? [] : { node, access: held };
+  });
 }

@@ -10,6 +10,8 @@ export interface Access {
   readonly source: 'workspace' | 'direct' | 'ancestor' | 'org' | 'link' | 'agent';
   readonly sourceResourceId?: string;
   readonly expiresAt?: string;
+  /** Set if nothing but the person's role in the workspace lets them below a restriction: they hold no grant there. */
+  readonly breakGlass?: true;
 }
 
 const AT_ROOT: Partial<Record<WorkspaceRole, Role>> = {
@@ -25,12 +27,15 @@ export function roleAtRoot(role: WorkspaceRole | undefined): Role | undefined {
   return role === undefined ? undefined : AT_ROOT[role];
 }
 
-/** Returns the access that two principals have together: the lesser role, until the earlier of their ends. */
+/**
+ * Returns the access of a principal whom another one limits: the lesser role, until the earlier of their ends. It is
+ * break-glass if the limited one's is.
+ */
 export function lesserAccess(one: Access, other: Access | undefined): Access | undefined {
   if (other === undefined) return undefined;
-  const { expiresAt: _, ...lesser } = isAtLeast(one.role, other.role) ? other : one;
+  const { expiresAt: _, breakGlass: __, ...lesser } = isAtLeast(one.role, other.role) ? other : one;
   const [end] = [one.expiresAt, other.expiresAt].filter((at) => at !== undefined).sort();
-  return end === undefined ? lesser : { ...lesser, expiresAt: end };
+  return { ...lesser, ...(end === undefined ? {} : { expiresAt: end }), ...(one.breakGlass && { breakGlass: true }) };
 }
 
 export function administers(role: WorkspaceRole | undefined): boolean {
@@ -57,8 +62,8 @@ export function effectiveAccess(
     if (grant === undefined || !reach.includes(grant.resourceId)) continue;
     if (best === undefined || outweighs(grant, best, reach)) best = grant;
   }
-  if (best === undefined || (access !== undefined && isAtLeast(access.role, best.role))) return access;
-  return fromGrant(node, best);
+  if (best === undefined) return access && isRestricted(node) ? { ...access, breakGlass: true } : access;
+  return access !== undefined && isAtLeast(access.role, best.role) ? access : fromGrant(node, best);
 }
 
 /**
@@ -82,11 +87,16 @@ export function reachOfGrants(node: Pick<Node, 'id' | 'workspaceId' | 'ancestors
   return [...node.ancestors.slice(Math.max(from, 0)), node.id];
 }
 
+/** Returns whether a node or one above it is restricted. */
+function isRestricted({ boundary, workspaceId }: Pick<Node, 'workspaceId' | 'boundary'>): boolean {
+  return boundary !== workspaceId;
+}
+
 function inherited(
   node: Pick<Node, 'workspaceId' | 'boundary'>,
   workspaceRole: WorkspaceRole | undefined,
 ): Access | undefined {
-  if (node.boundary !== node.workspaceId) {
+  if (isRestricted(node)) {
     return administers(workspaceRole) ? { role: 'manager', source: 'workspace' } : undefined;
   }
   const role = roleAtRoot(workspaceRole);

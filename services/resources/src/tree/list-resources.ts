@@ -54,6 +54,12 @@ export async function listResources(
     const held = access[i];
     return held === undefined || !may(held.role, capability) ? [] : [{ node, access: held, membership }];
   });
+  if (request.include.includes(ResourceInclude.CONTENT)) {
+    parts.policy.opensAll(
+      seen.filter(({ node }) => node.type === 'document'),
+      subject,
+    );
+  }
   return { items: await itemsOf(parts, seen, request.include, subject), page };
 }
 

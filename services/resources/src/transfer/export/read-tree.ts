@@ -34,7 +34,9 @@ export async function* readTree(parts: TransferParts, request: ReadTreeRequest, 
     const live = nodes.filter(({ state }) => state === 'active');
     const access = await parts.policy.accessToAll(live, terms.subject);
     for (const [i, node] of live.entries()) {
-      if (access[i] === undefined) continue;
+      const held = access[i];
+      if (held === undefined) continue;
+      parts.policy.opensAll([{ node, access: held }], terms.subject);
       for await (const piece of piecesOf(parts, node, terms, places)) {
         bytes += piece.fileId === '' ? piece.data.length : node.sizeBytes;
         yield piece;

@@ -113,6 +113,7 @@ async function resolveConflict(
   }
   const membership = subject.person.workspaces.get(existing.workspaceId);
   const seen: Seen = { node: existing, access, membership };
+  parts.policy.opens(seen, subject);
   context.reply.status = 200;
   if (asked === OnConflict.RETURN_EXISTING) {
     return resourceMessage(seen, await surroundingsOf(parts, seen, subject));
