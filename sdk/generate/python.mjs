@@ -77,6 +77,25 @@ export function setItemTypes(schemas) {
   }
 }
 
+/**
+ * Returns the schemas with `page` in the answers of lists, where `await` finds it beside `items`. Answers of other
+ * operations that share a schema with a list have none.
+ */
+export function withPages(schemas, operations) {
+  const outputs = (ofList) => operations.filter(({ kind }) => (kind === 'list') === ofList).map(({ output }) => output);
+  const others = new Set(outputs(false));
+  const paged = { ...schemas };
+  for (const name of new Set(outputs(true))) {
+    const { properties, required = [] } = schemas[name];
+    paged[name] = {
+      ...schemas[name],
+      properties: { ...properties, page: { $ref: '#/components/schemas/Page' } },
+      required: others.has(name) ? required : [...required, 'page'],
+    };
+  }
+  return paged;
+}
+
 const itemOf = (output) => items.get(output) ?? 'Dict[str, Any]';
 
 function pathOf({ path, pathNames }) {

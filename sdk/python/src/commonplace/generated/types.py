@@ -4419,6 +4419,7 @@ class ListResourceTagsQuery(TypedDict):
 
 class ListResourceTagsResponse(TypedDict):
     items: list[Tag]
+    page: Page
 
 
 class AddResourceTagsRequest(TypedDict):
@@ -5417,6 +5418,7 @@ class ListTagsQuery(TypedDict):
 
 class ListTagsResponse(TypedDict):
     items: list[Tag]
+    page: Page
 
 
 TagOperation: TypeAlias = Literal['list', 'create', 'update', 'merge']
@@ -6139,6 +6141,7 @@ class GetRunQuery(TypedDict):
 
 class ListRunEventsResponse(TypedDict):
     items: list[RunEventRecord]
+    page: Page
 
 
 class ListSchedulesQuery(TypedDict):
@@ -6689,6 +6692,7 @@ class ListSkillsQuery(TypedDict):
 
 class Skills(TypedDict):
     items: list[Skill]
+    page: NotRequired[Page]
 
 
 class SkillInputInput(TypedDict):
@@ -6723,6 +6727,7 @@ class SkillInputInput(TypedDict):
 
 class AgentWorkspaces(TypedDict):
     items: list[AgentWorkspace]
+    page: NotRequired[Page]
 
 
 class ReplaceAgentWorkspacesRequest(TypedDict):
@@ -9410,6 +9415,7 @@ class Permission(TypedDict):
 
 class ListApprovalsResponse(TypedDict):
     items: list[Approval]
+    page: Page
 
 
 class RunOutput(TypedDict):
@@ -9702,6 +9708,7 @@ class UpdateAgentRequest(TypedDict):
 
 class McpServers(TypedDict):
     items: list[McpServer]
+    page: Page
 
 
 class CreateMcpServerRequest(TypedDict):
@@ -9806,6 +9813,7 @@ class Memory(TypedDict):
 
 class ListAgentPinsResponse(TypedDict):
     items: list[AgentPin]
+    page: NotRequired[Page]
 
 
 class ReplaceSkillsRequest(TypedDict):
@@ -9821,10 +9829,12 @@ class ReplaceSkillsRequest(TypedDict):
 
 class ListApiKeysResponse(TypedDict):
     items: list[ApiKey]
+    page: Page
 
 
 class ListAuditEventsResponse(TypedDict):
     items: list[AuditEvent]
+    page: Page
 
 
 class TriggerConfig(TypedDict):
@@ -9921,6 +9931,7 @@ class AutomationRun(TypedDict):
 
 class ListAutomationRunsResponse(TypedDict):
     items: list[AutomationRun]
+    page: Page
 
 
 class SendBatchRequest(TypedDict):
@@ -9989,6 +10000,7 @@ class LedgerEntry(TypedDict):
 
 class ListEventsResponse(TypedDict):
     items: list[Event]
+    page: Page
 
 
 class Resource(TypedDict):
@@ -10121,6 +10133,7 @@ class ConversationSettings(TypedDict):
 
 class ListMessagesResponse(TypedDict):
     items: list[Message]
+    page: Page
 
 
 class Import(TypedDict):
@@ -10207,6 +10220,7 @@ class Me(TypedDict):
 
 class ListModelsResponse(TypedDict):
     items: list[Model]
+    page: Page
 
 
 class Notification(TypedDict):
@@ -10267,14 +10281,17 @@ class Org(TypedDict):
 
 class ListGroupsResponse(TypedDict):
     items: list[Group]
+    page: Page
 
 
 class ListGroupMembersResponse(TypedDict):
     items: list[GroupMember]
+    page: Page
 
 
 class ListOrgMembersResponse(TypedDict):
     items: list[OrgMember]
+    page: Page
 
 
 class DocumentTextInlineInput(TypedDict):
@@ -10606,6 +10623,7 @@ class RestoreResourceResponse(TypedDict):
 
 class ListSnapshotsResponse(TypedDict):
     items: list[Snapshot]
+    page: Page
 
 
 class SearchResponse(TypedDict):
@@ -10623,6 +10641,7 @@ class SearchResponse(TypedDict):
     True if the requested mode was unavailable; `mode` is then `keyword`.
     """
     took_ms: int
+    page: Page
 
 
 class Usage(TypedDict):
@@ -10712,6 +10731,7 @@ class WorkItem(TypedDict):
 
 class ListTemplatesResponse(TypedDict):
     items: list[Template]
+    page: Page
 
 
 class Archive(TypedDict):
@@ -10758,14 +10778,17 @@ class Archive(TypedDict):
 
 class ListConnectionsResponse(TypedDict):
     items: list[Connection]
+    page: Page
 
 
 class ListConnectorsResponse(TypedDict):
     items: list[Connector]
+    page: Page
 
 
 class ListImportsResponse(TypedDict):
     items: list[Import]
+    page: Page
 
 
 class WorkspaceMember(TypedDict):
@@ -10812,10 +10835,12 @@ class Pin(TypedDict):
 
 class ListResourcesResponse(TypedDict):
     items: list[Resource]
+    page: Page
 
 
 class ListTrashResponse(TypedDict):
     items: list[TrashItem]
+    page: Page
 
 
 class AccessRequest(TypedDict):
@@ -10964,6 +10989,7 @@ class CreateRunRequest(TypedDict):
 
 class ListSchedulesResponse(TypedDict):
     items: list[Schedule]
+    page: Page
 
 
 class Agent(TypedDict):
@@ -11031,6 +11057,7 @@ class Agent(TypedDict):
 
 class ListMemoriesResponse(TypedDict):
     items: list[Memory]
+    page: Page
 
 
 class Trigger(TypedDict):
@@ -11095,6 +11122,7 @@ class UpdateAutomationRequest(TypedDict):
 
 class ListChatSessionsResponse(TypedDict):
     items: list[ChatSession]
+    page: Page
 
 
 ChatContent: TypeAlias = Union[str, list[ChatPart]]
@@ -11258,10 +11286,12 @@ class ListNotificationsResponse(TypedDict):
     """
     Number of all unread notifications of the tenant, regardless of the filter.
     """
+    page: Page
 
 
 class ListOrgsResponse(TypedDict):
     items: list[Org]
+    page: Page
 
 
 DocumentInlineInput: TypeAlias = Union[
@@ -11298,10 +11328,12 @@ class TableContentInput(TypedDict):
 
 class ListAccessRequestsResponse(TypedDict):
     items: list[AccessRequest]
+    page: Page
 
 
 class ListCommentsResponse(TypedDict):
     items: list[Comment]
+    page: Page
 
 
 DocumentInline: TypeAlias = Union[
@@ -11392,6 +11424,7 @@ class CreateFormRequest(TypedDict):
 
 class ListWorkItemsResponse(TypedDict):
     items: list[WorkItem]
+    page: Page
 
 
 class Workspace(TypedDict):
@@ -11438,18 +11471,22 @@ class ArchiveWorkspaceResponse(TypedDict):
 
 class ListWorkspaceMembersResponse(TypedDict):
     items: list[WorkspaceMember]
+    page: Page
 
 
 class ListPinsResponse(TypedDict):
     items: list[Pin]
+    page: NotRequired[Page]
 
 
 class ListRunsResponse(TypedDict):
     items: list[Run]
+    page: Page
 
 
 class ListAgentsResponse(TypedDict):
     items: list[Agent]
+    page: Page
 
 
 class Automation(TypedDict):
@@ -11563,6 +11600,7 @@ class UpdateChatSessionRequest(TypedDict):
 class ListConversationsResponse(TypedDict):
     items: list[Conversation]
     total_unread: int
+    page: Page
 
 
 class DocumentParagraphBlockInput(TypedDict):
@@ -11591,10 +11629,12 @@ class ResourceForm(TypedDict):
 
 class ListWorkspacesResponse(TypedDict):
     items: list[Workspace]
+    page: Page
 
 
 class ListAutomationsResponse(TypedDict):
     items: list[Automation]
+    page: Page
 
 
 class CreateChatSessionRequest(TypedDict):
