@@ -8,12 +8,14 @@ import { type Bench, CONNECTIONS, createBench, type Measured } from './bench.js'
 import { multiplyDocuments, multiplyWorkspaces } from './growth/clone.js';
 import { type Line, type Panel, plot } from './growth/plot.js';
 import { openClient } from './http.js';
+import type { LoadRequest } from './load/spec.js';
 import { type Contestant, compare, type Figures } from './measure.js';
 import { readOptions, wholeNumber } from './options.js';
 import { readPages } from './real/pages.js';
 import { contestantOf, get, send } from './real/works.js';
 import { createRealWorld, type RealWorld } from './real/world.js';
 import { machineLine } from './report.js';
+import { measureScale } from './search/scale.js';
 import { startSystem } from './system.js';
 
 const { values } = parseArgs({
@@ -73,62 +75,39 @@ async function measuredOn(place: string, port?: number): Promise<Measured> {
   return { system, client, subject };
 }
 
+type RealPage = RealWorld['pages'][number];
 type Works = ReadonlyMap<string, Contestant>;
 
-function worksOf({ owner, member, pages, folderIds, workspaceId }: RealWorld, size: number): Works {
+/** Returns the works of a world in whose workspace the names of resources have numbers below `numbers`. */
+function worksOf({ owner, member, pages, folderIds, workspaceId }: RealWorld, numbers: number): Works {
+  const resources = pages.map(({ id }) => get(`/resources/${id}`));
+  const contents = pages.map(({ id }) => get(`/resources/${id}/content`));
   const list = Array.from({ length: 10 }, (_, i) =>
     get(`/workspaces/${workspaceId}/resources?limit=50&offset=${i * 50}`),
   );
   const named = Array.from({ length: 500 }, (_, i) => {
-    return get(`/workspaces/${workspaceId}/resources?limit=50&q=${encodeURIComponent(`${(i * 7919) % size}`)}`);
+    return get(`/workspaces/${workspaceId}/resources?limit=50&q=${encodeURIComponent(`${(i * 7919) % numbers}`)}`);
   });
-  const some = <T>(make: (page: RealWorld['pages'][number], i: number) => T) =>
+  const some = (make: (page: RealPage, i: number) => LoadRequest) =>
     Array.from({ length: 8 }, (_, change) => pages.map((page, i) => make(page, change * pages.length + i))).flat();
+  const create = some(({ name, markdown }, i) => {
+    const body = { type: 'document', name: `${name} ${i}`, content: markdown };
+    return send('POST', '/resources', { ...body, parent_id: folderIds[i % folderIds.length] });
+  });
+  const replace = some(({ id }, i) => {
+    const { markdown } = pages[(i + Math.floor(i / pages.length) + 1) % pages.length] as RealPage;
+    return send('PATCH', `/resources/${id}/content`, { markdown });
+  });
+  const rename = some(({ id, name }, i) => send('PATCH', `/resources/${id}`, { name: `${name} ${i}` }));
   return new Map([
-    [
-      'GET resource',
-      contestantOf(
-        owner,
-        '',
-        pages.map(({ id }) => get(`/resources/${id}`)),
-      ),
-    ],
-    [
-      'GET content',
-      contestantOf(
-        owner,
-        '',
-        pages.map(({ id }) => get(`/resources/${id}/content`)),
-      ),
-    ],
+    ['GET resource', contestantOf(owner, '', resources)],
+    ['GET content', contestantOf(owner, '', contents)],
     ['list 50, owner', contestantOf(owner, '', list)],
     ['list 50, by grants', contestantOf(member, '', list)],
     ['list with q=', { ...contestantOf(owner, '', named, 100), connections: 1 }],
-    [
-      'create',
-      contestantOf(
-        owner,
-        '',
-        some(({ name, markdown }, i) =>
-          send('POST', '/resources', {
-            type: 'document',
-            name: `${name} ${i}`,
-            content: markdown,
-            parent_id: folderIds[i % folderIds.length],
-          }),
-        ),
-        800,
-      ),
-    ],
-    [
-      'rename',
-      contestantOf(
-        owner,
-        '',
-        some(({ id, name }, i) => send('PATCH', `/resources/${id}`, { name: `${name} ${i}` })),
-        800,
-      ),
-    ],
+    ['create', contestantOf(owner, '', create, 800)],
+    ['replace content', contestantOf(owner, '', replace, 800)],
+    ['rename', contestantOf(owner, '', rename, 800)],
   ]);
 }
 
@@ -145,6 +124,16 @@ async function measure(worlds: readonly { readonly size: number; readonly works:
   }));
 }
 
+/** Measures searches in indexes of different sizes, for a caller who may read a tenth. Returns a line for each mode. */
+async function measureSearches(sizes: readonly number[]): Promise<Line[]> {
+  const points = new Map<string, { size: number; value: number }[]>();
+  for (const size of sizes) {
+    const figures = await measureScale({ passages: size, perDocument: 4, questions: 300 }, say);
+    for (const { mode, cpuMs } of figures) points.set(mode, [...(points.get(mode) ?? []), { size, value: cpuMs }]);
+  }
+  return [...points].map(([name, points]) => ({ name, points }));
+}
+
 const stops: (() => Promise<void>)[] = [];
 try {
   const sized: { size: number; works: Works }[] = [];
@@ -156,20 +145,11 @@ try {
   }
   const many: { size: number; works: Works }[] = [];
   for (const size of listOf(values.workspaces)) {
-    const world = await worldOf(`${size}-workspaces`, 1, (...at) => multiplyWorkspaces(...at, size));
+    const pages = wholeNumber(values.pages);
+    const world = await worldOf(`${size}-workspaces`, pages, (...at) => multiplyWorkspaces(...at, size));
     stops.push(world.stop);
-    const works = new Map([
-      ['GET /workspaces', contestantOf(world.owner, '', [get('/workspaces')])],
-      [
-        'GET resource',
-        contestantOf(
-          world.owner,
-          '',
-          world.pages.map(({ id }) => get(`/resources/${id}`)),
-        ),
-      ],
-    ]);
-    many.push({ size, works });
+    const workspaces = contestantOf(world.owner, '', [get('/workspaces')]);
+    many.push({ size, works: new Map([...worksOf(world, pages), ['GET /workspaces', workspaces]]) });
     say(`${size} workspaces are there`);
   }
   const panels: Panel[] = [
@@ -179,9 +159,14 @@ try {
       lines: await measure(sized),
     },
     {
-      title: 'Processor time of a request by the number of workspaces',
+      title: 'Processor time of a request by the number of workspaces of its caller',
       across: 'workspaces',
       lines: await measure(many),
+    },
+    {
+      title: 'Processor time of a search by the number of passages in the index',
+      across: 'passages',
+      lines: await measureSearches(listOf(values.sizes)),
     },
   ];
   const machine = machineLine();

@@ -16,7 +16,7 @@ const LEFT = 64;
 const TOP = 40;
 const PLOT_WIDTH = 330;
 const PLOT_HEIGHT = 200;
-const COLOURS = ['#1f6feb', '#d1242f', '#1a7f37', '#9a6700', '#8250df', '#57606a', '#bf3989', '#0a7ea4'];
+const COLOURS = ['#1f6feb', '#d1242f', '#1a7f37', '#9a6700', '#8250df', '#57606a', '#bf3989', '#0a7ea4', '#6f4e37'];
 
 /** Draws panels below one another as SVG. Both axes are logarithmic. */
 export function plot(panels: readonly Panel[], caption: string): string {
