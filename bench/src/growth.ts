@@ -159,7 +159,7 @@ try {
       lines: await measure(sized),
     },
     {
-      title: 'Processor time of a request by the number of workspaces of its caller',
+      title: 'Processor time of a request by the number of workspaces',
       across: 'workspaces',
       lines: await measure(many),
     },

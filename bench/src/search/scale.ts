@@ -39,7 +39,7 @@ export interface ScaleFigures {
   readonly cpuMs: number;
 }
 
-/** Runs the measurements, tells the results, and returns the figures that a plot shows. */
+/** Runs the measurements, reports each result to `say`, and returns the figures that a plot shows. */
 export async function measureScale(
   { passages, perDocument, questions }: Scale,
   say: (line: string) => void = console.log,
