@@ -56,6 +56,8 @@ export interface AccessSubject {
    * reads the same grants again.
    */
   readonly held: Map<string, Promise<Grant[]>>;
+  /** Valid grants of the person by workspace id, cached for this request likewise. */
+  readonly heldIn: Map<string, Promise<Grant[]>>;
   /**
    * Reloads the memberships past the cache, at most once per request, so that a caller who has just joined is not
    * refused.
@@ -286,16 +288,27 @@ export function createPolicy({ tree, grants, memberships, directory, terms, brea
     return (await Promise.all(each)).every(Boolean);
   }
 
+  /** Returns the membership by which the known memberships, and grants if these count, let a caller in. */
+  async function admit(
+    workspaceId: string,
+    subject: AccessSubject,
+    byGrant: boolean,
+  ): Promise<WorkspaceMembership | undefined> {
+    const membership = await memberOf(workspaceId, subject);
+    if (membership !== undefined || !byGrant || !(await seesByGrants(workspaceId, subject))) return membership;
+    return visitor(workspaceId, subject);
+  }
+
   async function enter(
     workspaceId: string,
     subject: AccessSubject,
     context: CallContext,
     byGrant: boolean,
   ): Promise<WorkspaceMembership> {
-    if (!subject.person.workspaces.has(workspaceId)) await subject.refresh();
-    let membership = await memberOf(workspaceId, subject);
-    if (membership === undefined && byGrant && (await seesByGrants(workspaceId, subject))) {
-      membership = await visitor(workspaceId, subject);
+    let membership = await admit(workspaceId, subject, byGrant);
+    if (membership === undefined) {
+      await subject.refresh();
+      membership = await admit(workspaceId, subject, byGrant);
     }
     if (membership === undefined) throw await unjoined(workspaceId, subject, context);
     requireReach(subject.caller, { workspaceId, orgId: membership.orgId || null });
@@ -320,6 +333,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms, brea
     const subject = {
       ...{ caller, call, now, link, author, agent: actingAgent(caller.agent), ...of(known) },
       held: new Map<string, Promise<Grant[]>>(),
+      heldIn: new Map<string, Promise<Grant[]>>(),
       fresh: false,
       async refresh() {
         if (subject.fresh) return;
@@ -327,6 +341,7 @@ export function createPolicy({ tree, grants, memberships, directory, terms, brea
         const [own] = await Promise.all([memberships.fresh(caller.userId, onward), author?.refresh()]);
         Object.assign(subject, of(own));
         subject.held.clear();
+        subject.heldIn.clear();
       },
       terms: (workspaceId: string) => terms.of(workspaceId, onward),
     };
@@ -359,16 +374,20 @@ export function createPolicy({ tree, grants, memberships, directory, terms, brea
     link: undefined,
     principals: own.principals,
     held: new Map(),
+    heldIn: new Map(),
     refresh: async () => {},
     terms: (workspaceId) => terms.of(workspaceId, onward),
   });
 
-  async function grantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]> {
-    const found = await grants.find({
-      where: { principal: { in: subject.principals }, workspaceId },
-      limit: MAX_GRANTS_PER_PERSON,
-    });
-    return found.filter((grant) => holds(grant, subject));
+  function grantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]> {
+    const known = subject.heldIn.get(workspaceId);
+    if (known !== undefined) return known;
+    const where = { principal: { in: subject.principals }, workspaceId };
+    const asked = grants
+      .find({ where, limit: MAX_GRANTS_PER_PERSON })
+      .then((found) => found.filter((grant) => holds(grant, subject)));
+    subject.heldIn.set(workspaceId, asked);
+    return asked;
   }
 
   async function agentGrantsIn(workspaceId: string, { agent, now }: AccessSubject): Promise<Grant[]> {
