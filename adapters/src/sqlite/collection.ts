@@ -9,7 +9,7 @@ import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
 import { fieldOf, translate } from './translate.js';
-import { cellText } from './values.js';
+import { cellText, exactNumber } from './values.js';
 
 interface ReadContext {
   readonly reader: Connection;
@@ -29,8 +29,12 @@ export function createCollection<T extends StoredRecord>(
   const { table } = shape;
   const inThread = (where: Where<T>, sql: string, params: readonly Param[]): Promise<Row[]> =>
     scanner.all(groupOf(shape, where), sql, params);
+  const runsElsewhere = (where: Where<T>): boolean => searchesText(where) || filtered.isLong(where);
   const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
-    searchesText(where) || filtered.isLong(where) ? inThread(where, sql, params) : reader.all(sql, params);
+    runsElsewhere(where) ? inThread(where, sql, params) : reader.all(sql, params);
+  /** Returns the only row of an aggregate. The driver takes a quarter of the time for one row that it takes for a list. */
+  const one = async (where: Where<T>, sql: string, params: readonly Param[]): Promise<Row | undefined> =>
+    runsElsewhere(where) ? (await inThread(where, sql, params))[0] : reader.get(sql, params);
   const { cachesQueries = false } = spec;
   const cached = createCachedReads<T>({ reader, cache }, shape, cachesQueries);
   const filtered = createFilteredReads(reader, cached, shape);
@@ -55,8 +59,17 @@ export function createCollection<T extends StoredRecord>(
     const { sql, params } = translate(shape, where);
     const limitClause = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
     const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${limitClause})`;
-    const [row] = await (read === ELSEWHERE ? inThread : all)(where, statement, params);
+    const row =
+      read === ELSEWHERE ? (await inThread(where, statement, params))[0] : await one(where, statement, params);
     return row?.[0] as number;
+  }
+
+  /** Returns the value of an aggregate by the values of a field, as one JSON value. */
+  async function byValue(field: string, aggregate: string, where: Where<T>): Promise<Map<string, number>> {
+    const { sql, params } = translate(shape, where);
+    const groups = `SELECT ${field} AS cell, ${aggregate} AS value FROM ${table} WHERE (${sql}) AND ${field} IS NOT NULL GROUP BY 1`;
+    const row = await one(where, `SELECT json_group_object(${cellText('cell')}, json(value)) FROM (${groups})`, params);
+    return new Map(Object.entries(JSON.parse(row?.[0] as string) as Record<string, number>));
   }
 
   const collection: Collection<T> = {
@@ -80,21 +93,15 @@ export function createCollection<T extends StoredRecord>(
       return { found, count: counted };
     },
     async countBy(field, where) {
-      const { sql, params } = translate(shape, where);
-      const value = fieldOf(shape, field);
-      const counts = `SELECT ${value}, count(*) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
-      return new Map((await all(where, counts, params)).map(([cell, count]) => [cellText(cell), count as number]));
+      return byValue(fieldOf(shape, field), 'count(*)', where);
     },
     async sum(field, where) {
       const { sql, params } = translate(shape, where);
-      const [row] = await all(where, `SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params);
+      const row = await one(where, `SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params);
       return row?.[0] as number;
     },
     async sumBy({ sum, by }, where) {
-      const { sql, params } = translate(shape, where);
-      const value = fieldOf(shape, by);
-      const sums = `SELECT ${value}, total(${fieldOf(shape, sum)}) FROM ${table} WHERE (${sql}) AND ${value} IS NOT NULL GROUP BY 1`;
-      return new Map((await all(where, sums, params)).map(([cell, total]) => [cellText(cell), total as number]));
+      return byValue(fieldOf(shape, by), exactNumber(`total(${fieldOf(shape, sum)})`), where);
     },
     async max(field, where) {
       const { sql, params } = translate(shape, where);

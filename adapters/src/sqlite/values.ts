@@ -49,9 +49,14 @@ export function valueExpression(value: Scalar): { sql: string; params: Param[] }
   return plain ? { sql: '?', params: [value] } : { sql: `(? ->> '$')`, params: [JSON.stringify(value)] };
 }
 
-/** Returns a cell of `fieldExpression` as text: `true` and `false` for booleans. */
-export function cellText(cell: unknown): string {
-  return ArrayBuffer.isView(cell) ? String(new Uint8Array(cell.buffer, cell.byteOffset)[0] === 1) : String(cell);
+/** Returns an expression for a value of `fieldExpression` as text: `true` and `false` for booleans. */
+export function cellText(cell: string): string {
+  return `CASE ${cell} WHEN ${FALSE} THEN 'false' WHEN ${TRUE} THEN 'true' ELSE ${cell} END`;
+}
+
+/** Returns an expression for the JSON text of a fractional number, which keeps each of its bits. */
+export function exactNumber(number: string): string {
+  return `printf('%!.17g', ${number})`;
 }
 
 const FIELD = /^[A-Za-z][A-Za-z0-9]*$/;
