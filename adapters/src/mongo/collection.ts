@@ -38,7 +38,9 @@ export async function openCollection<T extends StoredRecord>(db: Db, spec: Colle
     await db.createCollection(spec.name).catch((error: { codeName?: string }) => {
       if (error.codeName !== 'NamespaceExists') throw error;
     });
-    if (spec.indexes.length > 0) await raw.createIndexes(spec.indexes.map(describeIndex));
+    // MongoDB has no index of parts, and tests the values of another index.
+    const ordered = spec.indexes.filter(({ substrings }) => !substrings);
+    if (ordered.length > 0) await raw.createIndexes(ordered.map(describeIndex));
   });
   const place = { system: 'mongodb', service: db.databaseName, synchronous: false };
   const collection = observeCollection(place, createCollection(raw, spec));

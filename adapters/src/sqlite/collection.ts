@@ -8,6 +8,7 @@ import { splitByIndex } from './index-part.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
+import { byParts, type Chosen } from './substrings.js';
 import { fieldOf, translate } from './translate.js';
 import { cellText, exactNumber } from './values.js';
 
@@ -26,7 +27,6 @@ export function createCollection<T extends StoredRecord>(
   shape: TableShape,
   spec: CollectionSpec<T>,
 ): Collection<T> {
-  const { table } = shape;
   const inThread = (where: Where<T>, sql: string, params: readonly Param[]): Promise<Row[]> =>
     scanner.all(groupOf(shape, where), sql, params);
   const runsElsewhere = (where: Where<T>): boolean => searchesText(where) || filtered.isLong(where);
@@ -41,10 +41,15 @@ export function createCollection<T extends StoredRecord>(
   const isFiltered = ({ where, limit }: Query<T>): boolean =>
     (limit <= MAX_CACHED_PAGE || cachesQueries) && !searchesText(where);
 
+  /** Returns a filter whose records an index of texts chooses if it searches for one. */
+  const chosen = (where: Where<T>): Chosen<T> | Promise<Chosen<T>> =>
+    searchesText(where) ? byParts(shape, where, (sql, params) => inThread(where, sql, params)) : { shape, where };
+
   /** Returns a page: `read` if it was read already, otherwise from the file. */
   async function find(query: Query<T>, read: T[] | typeof ELSEWHERE | undefined): Promise<T[]> {
     if (Array.isArray(read)) return read;
-    const { sql, params } = selectPage(shape, query, ['doc']);
+    const { shape: from, where } = await chosen(query.where);
+    const { sql, params } = selectPage(from, { ...query, where }, ['doc']);
     const rows = await (read === ELSEWHERE ? inThread : all)(query.where, sql, params);
     return rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
@@ -56,9 +61,10 @@ export function createCollection<T extends StoredRecord>(
     read: number | typeof ELSEWHERE | undefined,
   ): Promise<number> {
     if (typeof read === 'number') return read;
-    const { sql, params } = translate(shape, where);
+    const from = await chosen(where);
+    const { sql, params } = translate(from.shape, from.where);
     const limitClause = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
-    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${sql}${limitClause})`;
+    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${from.shape.source} WHERE ${sql}${limitClause})`;
     const row =
       read === ELSEWHERE ? (await inThread(where, statement, params))[0] : await one(where, statement, params);
     return row?.[0] as number;
@@ -67,7 +73,7 @@ export function createCollection<T extends StoredRecord>(
   /** Returns the value of an aggregate by the values of a field, as one JSON value. */
   async function byValue(field: string, aggregate: string, where: Where<T>): Promise<Map<string, number>> {
     const { sql, params } = translate(shape, where);
-    const groups = `SELECT ${field} AS cell, ${aggregate} AS value FROM ${table} WHERE (${sql}) AND ${field} IS NOT NULL GROUP BY 1`;
+    const groups = `SELECT ${field} AS cell, ${aggregate} AS value FROM ${shape.table} WHERE (${sql}) AND ${field} IS NOT NULL GROUP BY 1`;
     const row = await one(where, `SELECT json_group_object(${cellText('cell')}, json(value)) FROM (${groups})`, params);
     return new Map(Object.entries(JSON.parse(row?.[0] as string) as Record<string, number>));
   }
@@ -97,7 +103,7 @@ export function createCollection<T extends StoredRecord>(
     },
     async sum(field, where) {
       const { sql, params } = translate(shape, where);
-      const row = await one(where, `SELECT total(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params);
+      const row = await one(where, `SELECT total(${fieldOf(shape, field)}) FROM ${shape.table} WHERE ${sql}`, params);
       return row?.[0] as number;
     },
     async sumBy({ sum, by }, where) {
@@ -105,7 +111,7 @@ export function createCollection<T extends StoredRecord>(
     },
     async max(field, where) {
       const { sql, params } = translate(shape, where);
-      const cell = reader.get(`SELECT max(${fieldOf(shape, field)}) FROM ${table} WHERE ${sql}`, params)?.[0];
+      const cell = reader.get(`SELECT max(${fieldOf(shape, field)}) FROM ${shape.table} WHERE ${sql}`, params)?.[0];
       return (cell ?? undefined) as never;
     },
     async explain(query) {

@@ -173,7 +173,7 @@ export function inspectInstallation(connection: Connection): Installation | unde
 /** Returns whether no service has stored a record. */
 function isEmpty(reader: Connection): boolean {
   const tables = reader.all(
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '?*__?*' " +
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '?*__?*' AND name NOT GLOB '?*__?*__?*' " +
       `AND ${WRITTEN_BY_STARTS.map(() => 'name NOT LIKE ?').join(' AND ')}`,
     WRITTEN_BY_STARTS,
   );

@@ -1,10 +1,13 @@
 import type { CollectionSpec, Index, StoredRecord } from '@commonplace/kit/store';
 import type { Connection } from './file/binding.js';
+import { partsSchema, partsTrigger } from './substrings.js';
 import { checkName, checkTable, elementsQuery, fieldExpression } from './values.js';
 
 /** The tables, columns and indexes of a collection. */
 export interface TableShape {
   readonly table: string;
+  /** What queries read the records from: the table, or the table by one of its indexes. */
+  readonly source: string;
   /** Fields with a column of their own, which is named `_` plus the field's name. */
   readonly columns: ReadonlySet<string>;
   readonly unique: ReadonlySet<string>;
@@ -12,6 +15,8 @@ export interface TableShape {
   readonly indexes: readonly (readonly string[])[];
   /** Fields whose elements are stored in a table of their own. */
   readonly many: ReadonlySet<string>;
+  /** Fields with an index of their parts. */
+  readonly substrings: ReadonlySet<string>;
   /** Last fields of indexes that contain only the records with that field. */
   readonly sparse: ReadonlySet<string>;
 }
@@ -19,20 +24,32 @@ export interface TableShape {
 export function tableShape<T extends StoredRecord>(service: string, spec: CollectionSpec<T>): TableShape {
   const fields = (of: (index: Index<T>) => boolean): Set<string> =>
     new Set(spec.indexes.filter(of).flatMap((index) => index.fields.map(checkName)));
-  for (const { fields, unique, many } of spec.indexes) {
-    if ((unique || many) && fields.length !== 1) throw new TypeError(`${spec.name}: one field only: ${fields}`);
+  for (const { fields, unique, many, substrings } of spec.indexes) {
+    if ((unique || many || substrings) && fields.length !== 1)
+      throw new TypeError(`${spec.name}: one field only: ${fields}`);
   }
   const columns = fields((index) => !index.many);
   columns.delete('id');
   columns.delete('version');
+  const table = `${checkTable(service)}__${checkTable(spec.name)}`;
   return {
-    table: `${checkTable(service)}__${checkTable(spec.name)}`,
+    table,
+    source: table,
     columns,
     unique: fields((index) => index.unique === true),
-    indexes: spec.indexes.filter((index) => !index.many && !index.unique).map((index) => index.fields),
+    indexes: spec.indexes
+      .filter(isOverColumns)
+      .filter(({ unique }) => !unique)
+      .map((index) => index.fields),
     many: fields((index) => index.many === true),
+    substrings: fields((index) => index.substrings === true),
     sparse: new Set(spec.indexes.flatMap((index) => (index.sparse ? index.fields.slice(-1) : []))),
   };
+}
+
+/** Returns whether an index is one of SQLite's own over columns. */
+function isOverColumns<T>({ many, substrings }: Index<T>): boolean {
+  return !many && !substrings;
 }
 
 /** Returns the column name of a field that has a column. */
@@ -102,7 +119,7 @@ export function missingSchema<T extends StoredRecord>(
     if (columns.has(columnOf(field))) continue;
     statements.push(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} AS (${fieldExpression(field)}) VIRTUAL`);
   }
-  const indexes = spec.indexes.filter(({ many }) => !many).map((index) => indexOf(table, index));
+  const indexes = spec.indexes.filter(isOverColumns).map((index) => indexOf(table, index));
   for (const { name, sql } of indexes) if (!there.has(name)) statements.push(sql);
   const wanted = new Set(indexes.map(({ name }) => name));
   for (const name of there) {
@@ -110,6 +127,9 @@ export function missingSchema<T extends StoredRecord>(
   }
   for (const field of shape.many) {
     if (!there.has(`${elementTable(table, field)}__insert`)) statements.push(...elementSchema(table, field));
+  }
+  for (const field of shape.substrings) {
+    if (!there.has(partsTrigger(table, field))) statements.push(...partsSchema(table, field, columnOf(field)));
   }
   return statements;
 }

@@ -31,7 +31,7 @@ function selectRows<T>(
   columns: readonly string[],
 ): Sql {
   const { sql, params } = join([translate(shape, where), ...behind], ' AND ');
-  return { sql: `SELECT ${columns.join(', ')} FROM ${shape.table} WHERE ${sql}`, params };
+  return { sql: `SELECT ${columns.join(', ')} FROM ${shape.source} WHERE ${sql}`, params };
 }
 
 /** Removes the terms that follow a field without ties, so that an index on that field alone gives the order. */

@@ -67,6 +67,11 @@ export interface Index<T> {
    * with a condition on that field, or sorted by it.
    */
   readonly sparse?: boolean;
+  /**
+   * The only field is a text, and `substring` finds a record by any part of it that has three characters or more. An
+   * adapter may do without the index and test each record that the other conditions select.
+   */
+  readonly substrings?: boolean;
 }
 
 export interface CollectionSpec<T extends StoredRecord> {

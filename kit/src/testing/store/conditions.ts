@@ -80,6 +80,12 @@ const TEXTS: readonly Case[] = [
   ['substring across lines', { note: { substring: 'one\nline' } }, 'f'],
   ['substring beyond ASCII', { name: { substring: '漢字 😀' } }, 'f'],
   ['substring together with other conditions', { kind: 'doc', name: { substring: 'a', not: 'alpha' } }, 'a'],
+  ['substring with quotes, by a long part', { note: { substring: 'it\'s "quoted" \\ back' } }, 'd'],
+  ['substring of three characters, indexed', { name: { substring: 'lph' } }, 'abc'],
+  ['substring as long as the text, indexed', { name: { substring: '[a-z]+(x|y)?^$' } }, 'g'],
+  ['substring longer than the text, indexed', { name: { substring: '[a-z]+(x|y)?^$ ' } }, ''],
+  ['substring of parts in another order, indexed', { name: { substring: 'betalpha' } }, ''],
+  ['substring beside an order of ids, indexed', { name: { substring: 'lpha' }, id: { in: ['c', 'd'] } }, 'c'],
   ['empty substring is any text', { note: { substring: '' } }, 'cdfg'],
 ];
 

@@ -56,6 +56,7 @@ export function thingSpec(name: string): CollectionSpec<Thing> {
       { fields: ['tenant', 'amount'], sparse: true },
       { fields: ['email'], unique: true },
       { fields: ['tags'], many: true },
+      { fields: ['name'], substrings: true },
     ],
   };
 }

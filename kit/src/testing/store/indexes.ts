@@ -106,6 +106,43 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     expect(await having('z')).toEqual([]);
   });
 
+  duty('an indexed text is found by its parts after every change', async () => {
+    const { fill, must, store, things } = use();
+    const all = await things();
+    await fill(all, [
+      { id: 'a', name: 'annual report' },
+      { id: 'b', name: 'monthly report' },
+      { id: 'c', kind: 'nameless' },
+    ]);
+    const having = async (text: string) => ids(await all.find({ where: { name: { substring: text } }, limit: 9 }));
+    expect([await having('report'), await having('annual r')]).toEqual([['a', 'b'], ['a']]);
+    let unit = store.begin();
+    unit.replace(all, await must(all, 'a'), { id: 'a', name: 'annual plan' });
+    unit.replace(all, await must(all, 'c'), { id: 'c', name: 'a report too' });
+    await unit.commit();
+    expect([await having('report'), await having('annual'), await having('plan')]).toEqual([['b', 'c'], ['a'], ['a']]);
+    unit = store.begin();
+    unit.remove(all, await must(all, 'b'));
+    await unit.commit();
+    expect([await having('report'), await all.count({ name: { substring: 'monthly' } })]).toEqual([['c'], 0]);
+    await fill(all, [{ id: 'b', name: 'the last report' }]);
+    expect([await having('report'), await having('monthly')]).toEqual([['b', 'c'], []]);
+  });
+
+  duty('a part that many texts have selects those that match the other conditions', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    const many = Array.from({ length: 1200 }, (_, at) => ({
+      id: `m-${at}`,
+      name: `common ${at}`,
+      kind: `k${at % 600}`,
+    }));
+    await fill(all, many);
+    const where = { kind: 'k7', name: { substring: 'common' } };
+    expect(ids(await all.find({ where, limit: 9 }))).toEqual(['m-607', 'm-7']);
+    expect([await all.count(where), await all.count({ name: { substring: 'common 1' } })]).toEqual([2, 311]);
+  });
+
   duty('a changed value is found by its new value and not by its former one', async () => {
     const { fill, must, store, things } = use();
     const all = await things();
@@ -132,12 +169,14 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
     const { fill, store, things } = use();
     const all = await things();
     await fill(all, drafts());
-    const more = { ...all.spec, indexes: [...all.spec.indexes, { fields: ['note'] as const }] };
+    const added = [{ fields: ['note'] as const }, { fields: ['note'] as const, substrings: true }];
+    const more = { ...all.spec, indexes: [...all.spec.indexes, ...added] };
     await store.collection(more);
     const other = use().harness.store('contract');
     const again = await other.collection(more);
     const query: Query<Thing> = { where: { note: 'note-7' }, limit: 9 };
     expect(ids(await again.find(query))).toEqual(['id-7']);
     expect(await again.explain(query)).toMatchObject({ indexed: true });
+    expect(ids(await again.find({ where: { note: { substring: 'ote-77' } }, limit: 9 }))).toEqual(['id-77']);
   });
 }

@@ -18,6 +18,7 @@ export const nodeCollection: CollectionSpec<Node> = {
     { fields: ['state', 'purgeAt'], sparse: true },
     { fields: ['ancestors'], many: true },
     { fields: ['tags'], many: true },
+    { fields: ['nameFold'], substrings: true },
     { fields: ['externalKey'], unique: true },
   ],
 };
