@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { foldName } from '@commonplace/kit/words';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newKey, type Person, signIn, signUp } from '../src/people.js';
 import type { List, Resource, Workspace } from '../src/records.js';
@@ -15,7 +16,7 @@ let system: System;
 let by: Person;
 let ids: Readonly<Record<'org' | 'workspace' | 'document' | 'group', string>>;
 
-const NAMES = ['Alpha', 'Gamma', 'Beta', 'Delta'];
+const NAMES = ['Alpha', 'Gamma', 'beta', 'Ｄｅｌｔａ'];
 
 /** Creates four records of each kind, one after another. */
 beforeAll(async () => {
@@ -44,7 +45,9 @@ beforeAll(async () => {
     await by.del(`/resources/${id}`);
   });
   await inTurn(NAMES, (name) => create('/agents', { name, org_id: org, instructions: 'Answer.' }));
-  await inTurn(NAMES, (name) => create('/automations', { name, ...at, ...AUTOMATION }));
+  const [automation] = await inTurn(NAMES, (name) => create('/automations', { name, ...at, ...AUTOMATION }));
+  const daily = { automation_id: automation, cron: '0 5 * * *' };
+  await inTurn(NAMES, (name) => create('/agent-schedules', { name, ...daily }));
   await inTurn(NAMES, (title) => create('/work-items', { title, ...at }));
   await inTurn(NAMES, (content) => create('/memories', { scope: 'workspace', content, ...at }));
   await inTurn(NAMES, (title) => create('/chat-sessions', { title, ...at }));
@@ -115,6 +118,7 @@ const LISTS: Readonly<Record<string, Case>> = {
     filters: EVERY,
     sorts: ['title', 'created_at', 'updated_at'],
   },
+  schedules: { path: () => `/agent-schedules?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: NAMED },
   conversations: { path: () => `/im/conversations?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: [] },
 };
 
@@ -153,6 +157,9 @@ describe.each(Object.entries(LISTS))('the list of %s', (_, { path, filters, sort
       expect(items.length).toBeGreaterThan(3);
       expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
       expect(falling.map(({ id }) => id).reverse()).toEqual(items.map(({ id }) => id));
+      if (sort !== 'name' && sort !== 'title') return;
+      const names = items.map(({ name, title = name }) => foldName(title ?? ''));
+      expect(names).toEqual([...names].sort());
     });
 });
 

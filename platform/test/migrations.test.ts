@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { inWork, type Store } from '@commonplace/kit/store';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { formatOf, type Migration, migrate, requireFormat } from '../src/runtime/index.js';
+import { addFields, formatOf, type Migration, migrate, requireFormat } from '../src/runtime/index.js';
 
 let folder: string;
 let database: SqliteDatabase;
@@ -23,7 +24,8 @@ interface Held {
   readonly heldUntil?: string;
 }
 
-const store = () => database.store('notes');
+/** A store that other processes write to as well. */
+const store = (): Store => ({ ...database.store('notes'), isExclusive: false });
 
 function recorded(...names: string[]) {
   const ran: string[] = [];
@@ -53,6 +55,34 @@ test('a service does not start on data that must be migrated first, nor on data 
   await expect(requireFormat('notes', store(), migrations.slice(0, 1))).rejects.toThrow(/newer release/);
   await expect(migrate(store(), [])).rejects.toThrow(/newer release/);
   expect(ran).toEqual(['one', 'two']);
+});
+
+test('a store that no other process writes to is migrated at the start', async () => {
+  const own = database.store('own');
+  await requireFormat('own', own, []);
+  const { ran, migrations } = recorded('one', 'two');
+  await requireFormat('own', own, migrations);
+  await requireFormat('own', own, migrations);
+  expect([ran, (await formatOf(own, migrations)).pending]).toEqual([['one', 'two'], []]);
+  await expect(requireFormat('own', own, [])).rejects.toThrow(/own has stored is of a newer release/);
+});
+
+test('fields are added to all records, and only to those that lack them', async () => {
+  interface Note {
+    readonly id: string;
+    readonly version: number;
+    readonly text: string;
+    readonly size?: number;
+  }
+  const spec = { name: 'notes', indexes: [] };
+  const notes = await store().collection<Note>(spec);
+  const all = Array.from({ length: 450 }, (_, i) => ({ id: `${i}`, text: 'x'.repeat(i) }));
+  await inWork(store(), async (work) => {
+    for (const note of all) work.insert(notes, note.id === '7' ? { ...note, size: 7 } : note);
+  });
+  for (let run = 0; run < 2; run++) await addFields<Note>(store(), spec, ({ text }) => ({ size: text.length }));
+  const found = await notes.getMany(all.map(({ id }) => id));
+  expect(found).toEqual(all.map((note, i) => ({ ...note, size: i, version: i === 7 ? 1 : 2 })));
 });
 
 test('an interrupted migration runs again, and a completed one does not', async () => {

@@ -4,20 +4,21 @@ import type { Sort } from './port.js';
 interface Named {
   readonly id: string;
   readonly version: number;
-  readonly name: string;
+  /** The name as `foldName` returns it. */
+  readonly nameFold: string;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
 /** The orders of a list of records with a name, by the words of `sort`. */
 const NAMED_SORTS: Readonly<Record<string, Sort<Named>>> = {
-  name: ['name'],
-  '-name': ['-name'],
+  name: ['nameFold'],
+  '-name': ['-nameFold'],
   created_at: ['createdAt'],
   '-created_at': ['-createdAt'],
   updated_at: ['updatedAt'],
   '-updated_at': ['-updatedAt'],
 };
 
-/** Returns the order that a request names; by name if it names none. */
-export const namedSort = (sort: string): Sort<Named> => NAMED_SORTS[sort] ?? ['name'];
+/** Returns the order that a request names; by name, ignoring case and width, if it names none. */
+export const namedSort = (sort: string): Sort<Named> => NAMED_SORTS[sort] ?? ['nameFold'];

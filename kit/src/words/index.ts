@@ -15,6 +15,11 @@ export function wholeWordSource(word: string): string {
   return `${before}${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`;
 }
 
+/** Returns a name in the form in which lists sort and search it: case, width and compatibility forms do not count. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}
+
 /** Returns whether a text contains a whole word, in the same case. */
 export function hasWholeWord(text: string, word: string): boolean {
   return text.includes(word) && new RegExp(wholeWordSource(word), 'u').test(text);

@@ -1,4 +1,5 @@
 export { DATABASE_FILE, RESTORE_MARKER, requireRestored } from './adapters.js';
+export { addFields } from './add-fields.js';
 export { noteBackup } from './backups.js';
 export {
   openParkedBeside,

@@ -34,7 +34,7 @@ export interface FormatState {
   readonly format: number | undefined;
   /** The format version of this release. */
   readonly latest: number;
-  /** Names of the migrations still to run, in order. */
+  /** Names of the migrations still to run, in order; none if nothing has been stored yet. */
   readonly pending: readonly string[];
 }
 
@@ -42,18 +42,19 @@ export interface FormatState {
 export async function formatOf(store: Store, migrations: readonly Migration[]): Promise<FormatState> {
   const record = await (await store.collection(formatCollection)).get(ID);
   const latest = FIRST + migrations.length;
-  const pending = migrations.slice((record?.format ?? FIRST) - FIRST).map(({ name }) => name);
-  return { format: record?.format, latest, pending };
+  if (record === undefined) return { format: undefined, latest, pending: [] };
+  const pending = migrations.slice(record.format - FIRST).map(({ name }) => name);
+  return { format: record.format, latest, pending };
 }
 
 /**
- * Checks the format before a service reads its store, and records it for a new store. Throws ConfigError if a newer
- * release has changed the store, or if migrations have to run first.
+ * Checks the format before a service reads its store, and records it for a new store. Migrates a store that no other
+ * process writes to. Throws ConfigError if a newer release has changed the store, or if migrations have to run first.
  */
 export async function requireFormat(service: string, store: Store, migrations: readonly Migration[]): Promise<void> {
   const { format, latest, pending } = await formatOf(store, migrations);
-  if (format === undefined) await migrate(store, migrations);
-  else if (format > latest) throw newer(service, format, latest);
+  if (format !== undefined && format > latest) throw newer(service, format, latest);
+  if (format === undefined || store.isExclusive) await migrate(store, migrations);
   else if (pending.length > 0) {
     throw new ConfigError([`the stored data of ${service} must be migrated first (${pending.join(', ')})`]);
   }

@@ -24,6 +24,7 @@ import { createSkillHandlers } from './handlers/skills.js';
 import { createWorkRunHandlers } from './handlers/work-runs.js';
 import { openMcpGuard } from './mcp/guard.js';
 import { openProbeQueue } from './mcp/probe.js';
+import { migrations } from './migrations.js';
 import { openModels } from './open-models.js';
 import type { Parts } from './parts.js';
 import { openRunQuotas } from './quotas.js';
@@ -53,6 +54,7 @@ export const agents = defineService({
   name: 'agents',
   config,
   stores: true,
+  migrations,
   calls: [
     contracts.auth,
     contracts.comments,

@@ -10,7 +10,7 @@ const agent = (more: Partial<AgentRecord> = {}): AgentRecord => ({
   ...NEW_AGENT,
   ...{ id: 'a', version: 1, tenant: 'org', orgId: 'org', ownerId: 'owner', ownerName: 'Owner', skills: [] },
   ...{ places: [{ workspaceId: 'w', role: 'viewer' }], workspaceIds: ['w'], mcpServerCount: 0, promptVersion: 1 },
-  ...{ words: '', createdAt: '', updatedAt: '', ...more },
+  ...{ nameFold: '', words: '', createdAt: '', updatedAt: '', ...more },
 });
 
 /** A person with roles in the Org `org` and in workspaces of it. */

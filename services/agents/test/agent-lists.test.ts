@@ -37,7 +37,7 @@ const dayOf = (day: number) => `2026-03-0${day}T00:00:00.000Z`;
 
 test('the list of agents is sorted, and limited by owner, creation and change', async () => {
   const other = at.person('Other');
-  const days = { Bee: [1, 6], Cat: [2, 5], Ant: [3, 4] } as const;
+  const days = { bee: [1, 6], Cat: [2, 5], Ａｎｔ: [3, 4] } as const;
   for (const [name, [created, updated]] of Object.entries(days)) {
     const times = { createdAt: dayOf(created), updatedAt: dayOf(updated) };
     await at.createAgent({
@@ -54,10 +54,10 @@ test('the list of agents is sorted, and limited by owner, creation and change', 
     );
     return items.map(({ name }) => name);
   };
-  expect(await names()).toEqual(['Ant', 'Bee', 'Cat']);
-  expect(await names({ sort: '-name' })).toEqual(['Cat', 'Bee', 'Ant']);
-  expect(await names({ sort: 'created_at' })).toEqual(['Bee', 'Cat', 'Ant']);
-  expect(await names({ sort: '-updated_at' })).toEqual(['Bee', 'Cat', 'Ant']);
+  expect(await names()).toEqual(['Ａｎｔ', 'bee', 'Cat']);
+  expect(await names({ sort: '-name' })).toEqual(['Cat', 'bee', 'Ａｎｔ']);
+  expect(await names({ sort: 'created_at' })).toEqual(['bee', 'Cat', 'Ａｎｔ']);
+  expect(await names({ sort: '-updated_at' })).toEqual(['bee', 'Cat', 'Ａｎｔ']);
   expect(await names({ createdBy: other.userId })).toEqual(['Cat']);
   expect(await names({ createdAfter: dayOf(1), createdBefore: dayOf(3) })).toEqual(['Cat']);
   expect(await names({ updatedAfter: dayOf(4), updatedBefore: dayOf(6) })).toEqual(['Cat']);

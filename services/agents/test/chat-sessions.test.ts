@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
 import type { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
+import { inWork } from '@commonplace/kit/store';
 import { ChatRole, type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   CreateChatSessionRequest,
@@ -12,6 +13,8 @@ import {
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import { CreateRunRequest } from '@commonplace/proto/agents/v1/run_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { migrations } from '../src/migrations.js';
+import type { SessionRecord } from '../src/stores/sessions.js';
 import { type AgentStage, openAgentStage } from './stage.js';
 
 let at: AgentStage;
@@ -192,10 +195,12 @@ describe('the list of sessions', () => {
     const { id } = await create(by, { title: 'ＰＬＡＮＮＩＮＧ Übersicht' });
     await create(by, { title: 'Planning of the year' });
     await create(by, { title: 'Something else' });
-    const work = at.stage.own.store.begin();
-    const before = await work.get(at.records.sessions, id);
-    if (before !== undefined) work.replace(at.records.sessions, before, { ...before, titleFold: undefined });
-    await work.commit();
+    const { store } = at.stage.own;
+    await inWork(store, async (work) => {
+      const { titleFold: _, ...earlier } = (await work.get(at.records.sessions, id)) as SessionRecord;
+      work.replace(at.records.sessions, earlier as SessionRecord, earlier as SessionRecord);
+    });
+    for (const migration of migrations) await migration.run(store);
     expect(new Set(await titles(by, { q: 'planning' }))).toEqual(
       new Set(['ＰＬＡＮＮＩＮＧ Übersicht', 'Planning of the year']),
     );
@@ -208,20 +213,20 @@ describe('the list of sessions', () => {
     const [by, other] = [at.person('Lister'), at.person('Sharer')];
     const { workspaceId } = at;
     const made: ChatSession[] = [];
-    for (const title of ['B', 'C', 'A']) {
+    for (const title of ['b', 'C', 'A']) {
       made.push(await create(by, { title, visibility: ChatVisibility.WORKSPACE }));
       await sleep(5);
     }
     const [first, second] = made;
     await change(by, first?.id ?? '', { isArchived: true });
     const mine = { workspaceId, createdBy: by.userId };
-    expect(await titles(other, { ...mine, sort: 'title' })).toEqual(['A', 'B', 'C']);
-    expect(await titles(other, { ...mine, sort: '-title' })).toEqual(['C', 'B', 'A']);
-    expect(await titles(by, { ...mine, sort: 'created_at' })).toEqual(['B', 'C', 'A']);
-    expect(await titles(by, { ...mine, sort: '-updated_at' })).toEqual(['B', 'A', 'C']);
+    expect(await titles(other, { ...mine, sort: 'title' })).toEqual(['A', 'b', 'C']);
+    expect(await titles(other, { ...mine, sort: '-title' })).toEqual(['C', 'b', 'A']);
+    expect(await titles(by, { ...mine, sort: 'created_at' })).toEqual(['b', 'C', 'A']);
+    expect(await titles(by, { ...mine, sort: '-updated_at' })).toEqual(['b', 'A', 'C']);
     expect(await titles(by, { ...mine, createdAfter: second?.createdAt })).toEqual(['A']);
-    expect(await titles(by, { ...mine, createdBefore: second?.createdAt })).toEqual(['B']);
-    expect(await titles(by, { ...mine, updatedAfter: made[2]?.createdAt })).toEqual(['B']);
+    expect(await titles(by, { ...mine, createdBefore: second?.createdAt })).toEqual(['b']);
+    expect(await titles(by, { ...mine, updatedAfter: made[2]?.createdAt })).toEqual(['b']);
     expect(await titles(by, { ...mine, updatedBefore: made[2]?.createdAt })).toEqual(['C']);
     expect(await titles(by, { workspaceId, createdBy: other.userId })).toEqual([]);
   });

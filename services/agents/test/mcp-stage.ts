@@ -104,6 +104,7 @@ function agentOf(ownerId: string, orgId: string, workspaceId: string): Omit<Agen
     ...{ onUnknown: 'ask', places: [{ workspaceId, role: 'editor' }], workspaceIds: [workspaceId] },
     ...{
       promptVersion: 1,
+      nameFold: 'helper',
       words: 'helper',
       mcpServerCount: 0,
       createdAt: now,

@@ -83,7 +83,7 @@ export async function openMemoryStage() {
           ...{ description: '', instructions: '', tools: ['memory'], skills: [], visibility: 'org', status: 'active' },
           ...{ policy: DEFAULT_POLICY, memoryMode: 'read_write', autoRun: false, onUnknown: 'ask', mcpServerCount: 0 },
           ...{ places: [{ workspaceId, role: 'editor' }], workspaceIds: [workspaceId], createdAt: now, updatedAt: now },
-          ...{ promptVersion: 1, words: 'helper' },
+          ...{ promptVersion: 1, nameFold: 'helper', words: 'helper' },
           ...more,
         }),
       );

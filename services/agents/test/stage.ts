@@ -4,6 +4,7 @@ import { createEvent, systemActor } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { foldName } from '@commonplace/kit/words';
 import { contracts } from '@commonplace/platform/contracts';
 import { enumName } from '@commonplace/platform/enums';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
@@ -225,7 +226,14 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     const id = newId();
     const record = {
       ...{ id, version: 1, tenant: orgId, orgId, ownerId: owner.userId, ownerName: 'Owner', name: 'Helper' },
-      ...{ description: '', visibility: 'org', status: 'active', policy: DEFAULT_POLICY, memoryMode: 'off' },
+      ...{
+        nameFold: foldName(more.name ?? 'Helper'),
+        description: '',
+        visibility: 'org',
+        status: 'active',
+        policy: DEFAULT_POLICY,
+        memoryMode: 'off',
+      },
       ...{ autoRun: false, onUnknown: 'ask', places: [{ workspaceId, role: 'editor' }], workspaceIds: [workspaceId] },
       ...{ mcpServerCount: 0, promptVersion: 1, words: 'helper', createdAt: now, updatedAt: now },
       ...{ ...prompt, ...more },

@@ -5,6 +5,7 @@ import { openOutgoingGuard } from '@commonplace/platform/outgoing';
 import { defineService, type Host, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { openDefinitions } from './definitions/open.js';
+import { migrations } from './migrations.js';
 import type { Feature, Peers, Shared } from './parts.js';
 import { openRuns } from './runs/engine/open.js';
 import { openRunsOfAutomations } from './runs/queued.js';
@@ -38,6 +39,7 @@ export function createAutomations(now: () => number = Date.now): ServiceModule {
     name: 'automations',
     config,
     stores: true,
+    migrations,
     calls: CALLS,
     reachesInternet: true,
     async start(host) {

@@ -97,8 +97,8 @@ describe('an automation', () => {
     const own = await openDefinitionStage();
     try {
       const ada = own.person('Ada');
-      for (const name of ['Delta', 'Alpha', 'Charlie', 'Bravo']) {
-        const trigger = { type: name === 'Bravo' ? TriggerType.WEBHOOK : TriggerType.MANUAL };
+      for (const name of ['Delta', 'Alpha', 'Charlie', 'bravo']) {
+        const trigger = { type: name === 'bravo' ? TriggerType.WEBHOOK : TriggerType.MANUAL };
         const workspaceId = name === 'Delta' ? own.otherWorkspaceId : own.workspaceId;
         await own.create(ada, {
           name,
@@ -110,21 +110,21 @@ describe('an automation', () => {
       }
       const names = async (filter: Parameters<typeof own.list>[1]) =>
         (await own.list(ada, filter)).items.map(({ name }) => name);
-      expect(await names({})).toEqual(['Alpha', 'Bravo', 'Charlie', 'Delta']);
-      expect(await names({ workspaceId: own.workspaceId })).toEqual(['Alpha', 'Bravo', 'Charlie']);
+      expect(await names({})).toEqual(['Alpha', 'bravo', 'Charlie', 'Delta']);
+      expect(await names({ workspaceId: own.workspaceId })).toEqual(['Alpha', 'bravo', 'Charlie']);
       expect(await names({ isActive: false })).toEqual(['Charlie']);
-      expect(await names({ triggerType: TriggerType.WEBHOOK })).toEqual(['Bravo']);
+      expect(await names({ triggerType: TriggerType.WEBHOOK })).toEqual(['bravo']);
       expect(await names({ q: 'ABOUT al' })).toEqual(['Alpha']);
-      expect(await names({ sort: '-name' })).toEqual(['Delta', 'Charlie', 'Bravo', 'Alpha']);
-      expect(await names({ sort: 'created_at' })).toEqual(['Delta', 'Alpha', 'Charlie', 'Bravo']);
-      expect((await names({ sort: '-updated_at' }))[0]).toBe('Bravo');
+      expect(await names({ sort: '-name' })).toEqual(['Delta', 'Charlie', 'bravo', 'Alpha']);
+      expect(await names({ sort: 'created_at' })).toEqual(['Delta', 'Alpha', 'Charlie', 'bravo']);
+      expect((await names({ sort: '-updated_at' }))[0]).toBe('bravo');
       const first = await own.list(ada, { page: { limit: 3, offset: 0, cursor: '' } });
       expect(first.page).toMatchObject({ hasMore: true, total: 4 });
       const next = await own.list(ada, { page: { limit: 3, offset: 0, cursor: first.page?.nextCursor ?? '' } });
       expect(next.items.map(({ name }) => name)).toEqual(['Delta']);
       const plan = await own.records.automations.explain({
         where: { workspaceId: own.workspaceId },
-        sort: ['name'],
+        sort: ['nameFold'],
         limit: 10,
       });
       expect(plan.indexed).toBe(true);

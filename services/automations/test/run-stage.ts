@@ -247,7 +247,8 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
     };
     const work = store.begin();
     const automation = work.insert(records.automations, {
-      ...{ id, tenant: orgId, orgId, workspaceId, name: 'Automation', description: '', isActive: active },
+      ...{ id, tenant: orgId, orgId, workspaceId, name: 'Automation', nameFold: 'automation' },
+      ...{ description: '', isActive: active },
       ...{ definitionVersion: 1, definition, triggerType: definition.trigger.type, secrets: [], words: '' },
       ...{ createdBy: { type: 'user', id: userId, name: userName }, creatorId: userId, createdAt: at, updatedAt: at },
     } as Omit<AutomationRecord, 'version'>);

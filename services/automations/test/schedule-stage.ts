@@ -192,7 +192,8 @@ export async function openScheduleStage(start = SLOT - 600_000) {
       const actsAs = { userId: owner.userId, userName: 'Owner', credentialId: 'session', scopes: SCOPES };
       const work = store.begin();
       const record = work.insert(automations, {
-        ...{ id: newId(), tenant: orgId, orgId, workspaceId, name: 'Digest', description: '', isActive: true },
+        ...{ id: newId(), tenant: orgId, orgId, workspaceId, name: 'Digest', nameFold: 'digest' },
+        ...{ description: '', isActive: true },
         ...{ definitionVersion: 1, triggerType: 'schedule', secrets: [], createdAt: at, updatedAt: at },
         createdBy: { type: 'user', id: owner.userId, name: 'Owner' },
         definition: {

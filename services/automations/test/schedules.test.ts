@@ -867,6 +867,11 @@ test('lists are sorted, and limited to a creator and to times', async () => {
   expect(await listed({ createdAfter: createdAt })).toEqual([second]);
   expect(await listed({ createdBefore: at(SLOT - 400_000) })).toEqual([first]);
   await stage.update(first, { name: 'Other' });
+  await stage.update(second, { name: 'ｏｔｈｅｒ ２' }, mate);
+  expect([await listed({}), await listed({ sort: '-name' })]).toEqual([
+    [first, second],
+    [second, first],
+  ]);
   expect(await listed({ updatedAfter: at(SLOT - 400_000), createdBy: stage.owner.userId })).toEqual([first]);
   expect(await listed({ updatedBefore: at(SLOT - 400_000) })).toEqual([]);
 });

@@ -127,7 +127,8 @@ export async function openTriggerStage() {
       };
       const work = store.begin();
       const record = work.insert(records.automations, {
-        ...{ id: newId(), tenant: orgId || workspaceId, orgId, workspaceId, name: 'Automation', description: '' },
+        ...{ id: newId(), tenant: orgId || workspaceId, orgId, workspaceId, name: 'Automation' },
+        ...{ nameFold: 'automation', description: '' },
         ...{ isActive, definitionVersion: 1, definition, triggerType: trigger.type, secrets: [] },
         ...{ createdBy: { type: 'user', id: by.id, name: by.name }, creatorId: by.id, words: '' },
         ...{ createdAt: at, updatedAt: at },

@@ -1,4 +1,4 @@
-import { fold } from './fold.js';
+import { foldName } from '@commonplace/kit/words';
 
 /** Returns the title of a session from its first question: the first line, at most 60 characters, cut between words. */
 export function titleOf(question: string): string {
@@ -16,10 +16,10 @@ export function titleOf(question: string): string {
 const MAX_TITLE = 60;
 export const DEFAULT_TITLE = 'New chat';
 
-/** The title of a session, and the same folded for searches. */
+/** The title of a session, and the same folded for sorting and searches. */
 export interface TitleFields {
   readonly title: string;
   readonly titleFold: string;
 }
 
-export const titleFields = (title: string): TitleFields => ({ title, titleFold: fold(title) });
+export const titleFields = (title: string): TitleFields => ({ title, titleFold: foldName(title) });

@@ -3,6 +3,7 @@ import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } f
 import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, namedSort, replaceChanged, timesWithin, type Where } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import {
   AgentInclude,
   type AgentService,
@@ -16,7 +17,6 @@ import { type AgentAccess, openAgent, seeAgent, visibleAgents } from '../agents/
 import { presentAgent } from '../agents/present.js';
 import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
-import { fold } from '../domain/fold.js';
 import type { Parts } from '../parts.js';
 import { isAtLeastMember, requireOrg } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
@@ -58,7 +58,7 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
       const now = new Date().toISOString();
       const agent = work.insert(parts.agents, {
         ...{ id: newId(), tenant, orgId, ownerId: caller.userId, ownerName: caller.userName, ...fields, skills: [] },
-        ...{ places: [], workspaceIds: [], mcpServerCount: 0, promptVersion: 1, words: wordsOf(fields) },
+        ...{ places: [], workspaceIds: [], mcpServerCount: 0, promptVersion: 1, ...foldedFields(fields) },
         ...{ createdAt: now, updatedAt: now, updatedBy: context.actor },
       });
       await writeVersion(parts, agent, [], context);
@@ -149,7 +149,7 @@ async function change(
   await requireSound(parts, fields, before.orgId, before, context);
   const restored = request.restoreVersion === undefined ? undefined : await restore(parts, before, request);
   const changedNow = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
-  const after = { ...before, ...fields, ...restored, words: wordsOf(fields), ...changedNow };
+  const after = { ...before, ...fields, ...restored, ...foldedFields(fields), ...changedNow };
   const changed = promptChanges(before, after);
   const promptVersion = changed.length === 0 ? before.promptVersion : before.version + 1;
   const agent = replaceChanged(context.work, parts.agents, before, { ...after, promptVersion });
@@ -190,9 +190,9 @@ async function requireSound(
 
 // ---- lists
 
-/** Returns the text that searches of lists look through. */
-function wordsOf({ name, description }: Pick<AgentRecord, 'name' | 'description'>): string {
-  return fold(`${name}\n${description}`);
+/** Returns the fields that lists are sorted by and searched in. */
+function foldedFields({ name, description }: AgentFields): Pick<AgentRecord, 'nameFold' | 'words'> {
+  return { nameFold: foldName(name), words: foldName(`${name}\n${description}`) };
 }
 
 function filterOf(request: ListAgentsRequest): Where<AgentRecord> {
@@ -204,7 +204,7 @@ function filterOf(request: ListAgentsRequest): Where<AgentRecord> {
     ...(orgId !== undefined && { orgId }),
     ...(state !== undefined && { status: state }),
     ...(scope !== undefined && { visibility: scope }),
-    ...(q !== '' && { words: { substring: fold(q) } }),
+    ...(q !== '' && { words: { substring: foldName(q) } }),
     ...(createdBy !== undefined && { ownerId: createdBy }),
     ...timesWithin(request),
   };

@@ -82,6 +82,8 @@ export interface AgentRecord extends StoredRecord, AgentPrompt {
   /** Who has changed it last; absent in records of earlier versions. */
   readonly updatedBy?: Actor | undefined;
   readonly name: string;
+  /** The name, folded for sorting. */
+  readonly nameFold: string;
   readonly description: string;
   readonly avatarFileId?: string | undefined;
   readonly visibility: AgentVisibility;
@@ -109,8 +111,8 @@ export interface AgentRecord extends StoredRecord, AgentPrompt {
 export const agentCollection: CollectionSpec<AgentRecord> = {
   name: 'agents',
   indexes: [
-    { fields: ['ownerId', 'name'] },
-    { fields: ['tenant', 'name'] },
+    { fields: ['ownerId', 'nameFold'] },
+    { fields: ['tenant', 'nameFold'] },
     { fields: ['orgId', 'visibility'] },
     { fields: ['workspaceIds'], many: true },
   ],

@@ -15,8 +15,8 @@ export interface SessionRecord extends StoredRecord {
   /** Who has changed it last; absent in records of earlier versions. */
   readonly updatedBy?: Actor | undefined;
   readonly title: string;
-  /** The title, folded for queries; absent in records of earlier versions that were not changed since. */
-  readonly titleFold?: string | undefined;
+  /** The title, folded for sorting and searches. */
+  readonly titleFold: string;
   /** Whether a client set the title; otherwise it is derived from the first question. */
   readonly isTitleGiven: boolean;
   readonly agentId?: string | undefined;

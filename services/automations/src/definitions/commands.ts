@@ -3,6 +3,7 @@ import { invalidFields } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
@@ -44,7 +45,7 @@ export async function createAutomation(
   const at = new Date(parts.now()).toISOString();
   const definition = { ...read.terms, actsAs: actsAsAfter(read.terms, undefined, false, context.caller) };
   const automation = context.work.insert(parts.automations, {
-    ...{ ...owner, orgId, workspaceId, name, description, isActive, words: wordsOf({ name, description }) },
+    ...{ ...owner, orgId, workspaceId, name, description, isActive, ...foldedFields({ name, description }) },
     ...{ definition, definitionVersion: 1, triggerType: definition.trigger.type },
     ...{
       secrets: sealSecrets(parts, owner, read, [], context.caller.userId),
@@ -91,7 +92,7 @@ export async function changeAutomation(
   const description = paths.includes('description') ? (request.description ?? '') : before.description;
   const automation = replaceChanged(work, parts.automations, before, {
     ...before,
-    ...{ name, description, isActive, words: wordsOf({ name, description }) },
+    ...{ name, description, isActive, ...foldedFields({ name, description }) },
     ...{ definition, triggerType: definition.trigger.type },
     definitionVersion: before.definitionVersion + Number(isNew),
     ...(isActive && { disabledAt: undefined }),
@@ -128,11 +129,11 @@ export async function removeAutomation(
   context.work.publish(context.event('automation.deleted', id, data, tenant));
 }
 
-export const foldWords = (text: string): string => text.normalize('NFKC').toLowerCase();
-
-/** Returns the text that searches of lists look through. */
-const wordsOf = ({ name, description }: Pick<AutomationRecord, 'name' | 'description'>): string =>
-  foldWords(`${name}\n${description}`);
+/** Returns the fields that lists are sorted by and searched in. */
+const foldedFields = ({ name, description }: Pick<AutomationRecord, 'name' | 'description'>) => ({
+  nameFold: foldName(name),
+  words: foldName(`${name}\n${description}`),
+});
 
 // ---- secrets
 

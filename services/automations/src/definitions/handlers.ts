@@ -1,12 +1,13 @@
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type {
   AutomationService,
   ListAutomationsRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
 import { editPlace, readableWorkspaces, readPlace } from '../policy.js';
 import { manages, openAutomation, seeAutomation } from './access.js';
-import { changeAutomation, createAutomation, foldWords, removeAutomation } from './commands.js';
+import { changeAutomation, createAutomation, removeAutomation } from './commands.js';
 import { nameIn } from './enums.js';
 import { webhookUrl } from './hook-token.js';
 import type { DefinitionParts } from './parts.js';
@@ -92,7 +93,7 @@ async function visible(
     workspaceId: readable,
     ...(isActive !== undefined && { isActive }),
     ...(type !== undefined && { triggerType: type }),
-    ...(q !== '' && { words: { substring: foldWords(q) } }),
+    ...(q !== '' && { words: { substring: foldName(q) } }),
     ...(createdBy !== undefined && { creatorId: createdBy }),
     ...timesWithin(request),
   };

@@ -71,6 +71,8 @@ export interface AutomationRecord extends StoredRecord {
   readonly orgId: string;
   readonly workspaceId: string;
   readonly name: string;
+  /** The name, folded for sorting. */
+  readonly nameFold: string;
   readonly description: string;
   readonly isActive: boolean;
   /** The version of the definition, which increases with each change of it. */
@@ -100,7 +102,7 @@ export interface AutomationRecord extends StoredRecord {
 export const automationCollection: CollectionSpec<AutomationRecord> = {
   name: 'automations',
   indexes: [
-    { fields: ['workspaceId', 'name'] },
+    { fields: ['workspaceId', 'nameFold'] },
     { fields: ['workspaceId', 'isActive', 'triggerType'] },
     { fields: ['hookTokenHash'], unique: true, sparse: true },
     { fields: ['tenant'] },

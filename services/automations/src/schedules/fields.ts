@@ -1,4 +1,5 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import { foldName } from '@commonplace/kit/words';
 import {
   DeliveryTargetType,
   ScheduleCatchup,
@@ -18,7 +19,7 @@ import { isTimezone, nextSlot, type Timing } from './slots.js';
 /** The fields of a schedule that requests set, besides its target. */
 export type ScheduleFields = Pick<
   ScheduleRecord,
-  | ('name' | 'input' | 'timing' | 'maxRuns' | 'overlap' | 'catchup')
+  | ('name' | 'nameFold' | 'input' | 'timing' | 'maxRuns' | 'overlap' | 'catchup')
   | ('catchupWindowSeconds' | 'pauseAfterFailures' | 'deliverTo')
 >;
 
@@ -122,7 +123,7 @@ export function readNewSchedule(
     ...kindOf({ cron, intervalSeconds, runAt }),
   };
   const fields: ScheduleFields = {
-    ...{ name, timing, maxRuns: request.maxRuns, input: readInput(request.input, rules, faults) },
+    ...{ ...named(name), timing, maxRuns: request.maxRuns, input: readInput(request.input, rules, faults) },
     overlap: OVERLAPS[request.overlap] ?? 'skip',
     catchup: CATCHUPS[request.catchup] ?? 'latest',
     catchupWindowSeconds: request.catchupWindowSeconds ?? 3_600,
@@ -147,7 +148,8 @@ export function readChange(
   const timing = changedTiming(request, before.timing, has);
   const hasNewType = targetType !== before.targetType;
   const fields: ScheduleFields = {
-    ...{ name: request.name ?? before.name, timing, maxRuns: has('max_runs') ? request.maxRuns : before.maxRuns },
+    ...{ ...named(request.name ?? before.name), timing },
+    maxRuns: has('max_runs') ? request.maxRuns : before.maxRuns,
     input: has('input') ? readInput(request.input, rules, faults) : before.input,
     overlap: OVERLAPS[request.overlap] ?? before.overlap,
     catchup: CATCHUPS[request.catchup] ?? before.catchup,
@@ -166,6 +168,8 @@ export function readChange(
   if (faults.length > 0) throw invalidFields(faults);
   return fields;
 }
+
+const named = (name: string): Pick<ScheduleRecord, 'name' | 'nameFold'> => ({ name, nameFold: foldName(name) });
 
 function changedTiming(request: UpdateScheduleRequest, before: Timing, has: (field: string) => boolean): Timing {
   const { cron, intervalSeconds, runAt, timezone = before.timezone, jitterSeconds = before.jitterSeconds } = request;

@@ -34,6 +34,8 @@ export interface ScheduleRecord extends StoredRecord {
   readonly orgId: string;
   readonly workspaceId: string;
   readonly name: string;
+  /** The name, folded for sorting and searches. */
+  readonly nameFold: string;
   readonly targetType: TargetType;
   readonly agentId?: string | undefined;
   readonly automationId?: string | undefined;
@@ -64,7 +66,7 @@ export interface ScheduleRecord extends StoredRecord {
 export const scheduleCollection: CollectionSpec<ScheduleRecord> = {
   name: 'schedules',
   indexes: [
-    { fields: ['workspaceId', 'name'] },
+    { fields: ['workspaceId', 'nameFold'] },
     { fields: ['workspaceId', 'agentId'], sparse: true },
     { fields: ['automationId', 'status'], sparse: true },
     { fields: ['agentId', 'status'], sparse: true },
