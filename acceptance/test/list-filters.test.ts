@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { foldName } from '@commonplace/kit/words';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, api } from '../src/client.js';
 import { newKey, type Person, signIn, signUp } from '../src/people.js';
-import type { List, Resource, Workspace } from '../src/records.js';
+import type { ApiKey, List, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
@@ -180,4 +181,40 @@ test('access requests can be limited by times and sorted', async () => {
   expect(await idsOf('sort=-created_at')).toEqual([second, first]);
   expect(await idsOf(`created_after=${made[0]?.created_at}`)).toEqual([second]);
   expect(await idsOf(`created_before=${made[1]?.created_at}`)).toEqual([first]);
+});
+
+describe('what a key has created', () => {
+  const SCOPES = ['workspace:write', 'resource:read', 'resource:write', 'content:write', 'file:write', 'trash:read'];
+  let key: ApiKey;
+  let byKey: Api;
+  let home: string;
+  beforeAll(async () => {
+    home = (await by.post<Workspace>('/workspaces', { name: 'Made by a key', org_id: ids.org })).data.id;
+    const made = await newKey(by, SCOPES, { type: 'org', org_id: ids.org });
+    [key, byKey] = [made, api(system, made.key)];
+  });
+
+  /** Returns the ids in a list that are created by the person, by their key, and by another person. */
+  const madeBy = async (path: string) => {
+    const [person, itself, other] = await inTurn([by.user.id, key.id, randomUUID()], (id) =>
+      readAll(`${path}?created_by=${id}`),
+    );
+    const idsOf = (items: readonly Named[] = []) => items.map(({ id }) => id).sort();
+    return [idsOf(person), idsOf(itself), idsOf(other)];
+  };
+
+  test('is listed as created by the key, and by its person, as copies and what is in the trash are', async () => {
+    const at = { workspace_id: home, type: 'folder' };
+    const { data: folder } = await byKey.post<Resource>('/resources', { ...at, name: 'Folder' });
+    const inside = { ...at, name: 'Inside', parent_id: folder.id };
+    const { data: child } = await byKey.post<Resource>('/resources', inside);
+    const { data: copy } = await byKey.post<{ resource: Resource }>(`/resources/${folder.id}/copy`, {});
+    const all = await readAll(`/workspaces/${home}/resources?`);
+    const everything = all.map(({ id }) => id).sort();
+    expect(everything).toEqual(expect.arrayContaining([folder.id, child.id, copy.resource.id]));
+    expect(everything).toHaveLength(4);
+    expect(await madeBy(`/workspaces/${home}/resources`)).toEqual([everything, everything, []]);
+    await byKey.del(`/resources/${folder.id}`);
+    expect(await madeBy(`/workspaces/${home}/trash`)).toEqual([[folder.id], [folder.id], []]);
+  });
 });

@@ -160,3 +160,8 @@ function outOfScopeMessage(caller: Caller, orgId: string | null | undefined): st
 export function defaultOrgId(caller: Caller): string | null {
   return caller.tenant?.orgId ?? null;
 }
+
+/** Returns the id of the person for whom an actor makes a caller's change; undefined for themselves, and for the system. */
+export function personBehind({ type, id }: Actor, { userId }: Pick<Caller, 'userId'>): string | undefined {
+  return type === 'system' || id === userId ? undefined : userId;
+}

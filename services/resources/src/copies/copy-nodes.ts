@@ -20,6 +20,8 @@ export interface CopyTerms {
   readonly grants?: GrantTerms | undefined;
   /** Who manages restricted copies; absent in a template, and in jobs of earlier versions, which have none. */
   readonly copier?: Copier | undefined;
+  /** The person for whom the copies are created; absent if they create them themselves. */
+  readonly createdForId?: string | undefined;
   /** Checks again what can be read, for a copy whose access was checked some time ago. */
   readonly readable?: (nodes: readonly Node[]) => Promise<boolean[]>;
   /** Tags that this call creates in the target workspace, by folded name. */
@@ -99,7 +101,7 @@ async function insert(
 function holderOf(
   { from, id, place, parentKey, name, position, restricted, attachment, batch }: CopyTarget,
   tags: Node['tags'],
-  { template }: CopyTerms,
+  { template, createdForId }: CopyTerms,
   now: string,
   { actor }: CallContext,
 ): Omit<Node, 'version'> {
@@ -134,6 +136,7 @@ function holderOf(
     sizeBytes: 0,
     createdBy: actor,
     createdById: actor.id,
+    createdForId,
     updatedBy: actor,
     createdAt: now,
     updatedAt: now,

@@ -1,3 +1,4 @@
+import { personBehind } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
@@ -63,6 +64,7 @@ export async function copyResource(
     withComments: request.includeComments,
     grants,
     copier,
+    createdForId: personBehind(context.actor, context.caller),
     newTags: await makeCopiedTags(parts, [node, ...nodes], destination.parent, subject, context),
   };
   const granted = grants !== undefined && may(access.role, 'manage');
@@ -188,6 +190,7 @@ function queue(
       ...(includeComments && { withComments: true }),
     },
     actor: context.actor,
+    personId: personBehind(context.actor, context.caller),
     traceparent: traceparentNow(),
     createdAt,
     leaseUntil: createdAt,

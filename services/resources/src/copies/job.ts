@@ -47,6 +47,7 @@ async function termsOf(parts: CopyParts, job: TreeJob): Promise<CopyTerms> {
     withComments,
     grants,
     copier,
+    createdForId: job.personId,
     newTags: new Map(),
     root: rootOf(job),
     template: job.kind === 'build',

@@ -74,7 +74,10 @@ export interface Node extends StoredRecord, Place {
   /** Untrusted writers of the content. They stay recorded after later writes, because their text may remain. */
   readonly untrusted?: readonly UntrustedWriter[];
   readonly createdBy: Actor;
+  /** The id in `createdBy`. */
   readonly createdById: string;
+  /** The person for whom a key, an agent or an import created it; absent in records of earlier versions. */
+  readonly createdForId?: string | undefined;
   readonly updatedBy: Actor;
   readonly createdAt: string;
   readonly updatedAt: string;

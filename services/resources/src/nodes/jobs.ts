@@ -43,6 +43,8 @@ export interface TreeJob extends JobRecord {
   /** Number of resources that the job will create in a workspace; the quota counts them until the job ends. */
   readonly reserved?: { readonly workspaceId: string; readonly resources: number } | undefined;
   readonly actor: Actor;
+  /** The person for whom `actor` works if that is somebody else; absent in jobs of earlier versions. */
+  readonly personId?: string | undefined;
   readonly createdAt: string;
   /** When the job becomes due; while a worker holds it, the end of the lease. */
   readonly leaseUntil: string;

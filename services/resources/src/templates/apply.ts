@@ -1,4 +1,4 @@
-import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, personBehind, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -113,7 +113,8 @@ async function copyStored(parts: TemplateParts, template: Template, root: Root, 
   }
   const sources = new Set(nodes.map((one) => one.id));
   const renamed = (source: string) => (sources.has(source) ? copyId(key, source) : undefined);
-  const terms = { renamed, withComments: false, newTags, root: { from: template.id, to: root } };
+  const createdForId = personBehind(context.actor, context.caller);
+  const terms = { renamed, withComments: false, createdForId, newTags, root: { from: template.id, to: root } };
   await copyPlanned(parts, key, layout.copies, terms, context);
   return { ...progress, pieces: 0 };
 }

@@ -1,3 +1,4 @@
+import { personBehind } from '@commonplace/kit/auth';
 import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { generateNKeysBetween } from 'fractional-indexing';
@@ -69,7 +70,11 @@ export async function createTree(
   return nodes;
 }
 
-function factsOf({ type, name, icon, description, metadata, tags }: TreeItem, ids: TagIds, { actor }: CallContext) {
+function factsOf(
+  { type, name, icon, description, metadata, tags }: TreeItem,
+  ids: TagIds,
+  { actor, caller }: CallContext,
+) {
   const now = new Date().toISOString();
   return {
     type,
@@ -87,6 +92,7 @@ function factsOf({ type, name, icon, description, metadata, tags }: TreeItem, id
     sizeBytes: 0,
     createdBy: actor,
     createdById: actor.id,
+    createdForId: personBehind(actor, caller),
     updatedBy: actor,
     createdAt: now,
     updatedAt: now,

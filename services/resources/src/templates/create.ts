@@ -1,4 +1,10 @@
-import { credentialOutOfScope, defaultOrgId, isWorkspaceLimited, reachesTenant } from '@commonplace/kit/auth';
+import {
+  credentialOutOfScope,
+  defaultOrgId,
+  isWorkspaceLimited,
+  personBehind,
+  reachesTenant,
+} from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -215,6 +221,7 @@ export function queue(
     // No node's place depends on this job, so reads ignore it.
     sweep: true,
     actor: context.actor,
+    personId: personBehind(context.actor, context.caller),
     traceparent: traceparentNow(),
     createdAt: new Date(now).toISOString(),
     leaseUntil: new Date(now + pauseMs).toISOString(),

@@ -1,3 +1,4 @@
+import { personBehind } from '@commonplace/kit/auth';
 import { AppError, InsufficientRole } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -98,6 +99,7 @@ export async function createNode(
     untrusted: withWriter(undefined, await parts.policy.untrustedWriter(place.workspaceId, context)),
     createdBy: context.actor,
     createdById: context.actor.id,
+    createdForId: personBehind(context.actor, context.caller),
     updatedBy: context.actor,
     createdAt: now,
     updatedAt: now,

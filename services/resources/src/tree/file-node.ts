@@ -1,3 +1,4 @@
+import { personBehind } from '@commonplace/kit/auth';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import type { CreateFileNodeRequest, SetFileStateRequest } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
@@ -69,6 +70,7 @@ export async function insertFileNode(
     ...(writer === undefined ? {} : { untrusted: [writer] }),
     createdBy: context.actor,
     createdById: context.actor.id,
+    createdForId: personBehind(context.actor, context.caller),
     updatedBy: context.actor,
     createdAt: now,
     updatedAt: now,

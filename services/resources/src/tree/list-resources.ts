@@ -15,7 +15,7 @@ import { byName, tagMessages } from '../tags/queries.js';
 import type { Tag } from '../tags/records.js';
 import { nodeType, resourceMessage, TYPES } from '../wire.js';
 import { fewOfName, fewOfTypes } from './few.js';
-import { listFew, listNodes, listUnsettled, type NodePage } from './list.js';
+import { createdBy, listFew, listNodes, listUnsettled, type NodePage } from './list.js';
 import type { TreeParts } from './parts.js';
 import { countVisibleChildren, pathFrom, requireIncludeScope } from './surroundings.js';
 import { type Visible, visibleWhere } from './visible.js';
@@ -176,7 +176,7 @@ async function filtersOf(parts: TreeParts, request: ListResourcesRequest): Promi
   if (types.length > 0) where.type = { in: types };
   if (request.q !== '') where.nameFold = { substring: foldName(request.q) };
   if (request.externalId !== '') where.externalKey = `${request.workspaceId}:${request.externalId}`;
-  if (request.createdBy !== '') where.createdById = request.createdBy;
+  if (request.createdBy !== '') where.and = [createdBy(request.createdBy)];
   if (request.tagId.length > 0) where.tags = { containsAny: await tagFilter(parts, request) };
   const created = range(request.createdAfter, request.createdBefore);
   if (created !== undefined) where.createdAt = created;

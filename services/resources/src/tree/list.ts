@@ -25,6 +25,9 @@ export async function listNodes(parts: TreeParts, query: ListQuery): Promise<Nod
   return { nodes: items, page };
 }
 
+/** Returns the filter for nodes that someone created: a person also by a key or an agent, or these themselves. */
+export const createdBy = (id: string): Where<Node> => ({ or: [{ createdById: id }, { createdForId: id }] });
+
 /** Returns a page of nodes that are all loaded. */
 export function listFew(all: readonly Node[], sort: Sort<Node>, page: PageRequest): NodePage {
   const { items, page: pageInfo } = pageOfAll(parsePageRequest(page), all, sort);

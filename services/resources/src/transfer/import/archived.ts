@@ -88,7 +88,7 @@ export async function asArchived(
   return {
     ...versioned,
     locked: archived.locked,
-    ...(createdBy?.known && { createdBy: createdBy.actor, createdById: createdBy.actor.id }),
+    ...(createdBy?.known && { createdBy: createdBy.actor, createdById: createdBy.actor.id, createdForId: undefined }),
     ...(updatedBy?.known && { updatedBy: updatedBy.actor }),
     createdAt: past(archived.createdAt, now),
     updatedAt: past(archived.updatedAt ?? archived.createdAt, now),

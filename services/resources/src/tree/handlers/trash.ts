@@ -9,7 +9,7 @@ import { NotInTrash, WorkspaceArchived } from '../../errors.js';
 import { type AccessSubject, requireCapability, requireWorkspaceRole, type Seen } from '../../policy.js';
 import { actorMessage, resourceMessage, TYPES } from '../../wire.js';
 import { emptyTrash } from '../empty-trash.js';
-import { listNodes } from '../list.js';
+import { createdBy, listNodes } from '../list.js';
 import type { TreeParts } from '../parts.js';
 import { restoreNode } from '../restore.js';
 import { countRestoredChildren, pathFrom, surroundingsOf } from '../surroundings.js';
@@ -61,7 +61,7 @@ export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
         state: 'trashed',
         ...(request.includeDescendants ? {} : { trashHead: true }),
         ...(request.q === '' ? {} : { nameFold: { substring: foldName(request.q) } }),
-        ...(request.createdBy === undefined ? {} : { createdById: request.createdBy }),
+        ...(request.createdBy === undefined ? {} : { and: [createdBy(request.createdBy)] }),
         ...timesWithin(request),
         ...restorable,
       } as const;
