@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { foldName } from '@commonplace/kit/words';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
-import { newKey, type Person, signIn, signUp } from '../src/people.js';
-import type { ApiKey, List, Resource, Workspace } from '../src/records.js';
+import { eventually } from '../src/eventually.js';
+import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from '../src/people.js';
+import type { ApiKey, List, Member, Resource, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
@@ -15,7 +16,7 @@ interface Named {
 
 let system: System;
 let by: Person;
-let ids: Readonly<Record<'org' | 'workspace' | 'document' | 'group', string>>;
+let ids: Readonly<Record<'org' | 'workspace' | 'document' | 'group' | 'agent', string>>;
 
 const NAMES = ['Alpha', 'Gamma', 'beta', 'Ｄｅｌｔａ'];
 
@@ -45,7 +46,18 @@ beforeAll(async () => {
     const id = await create('/resources', { type: 'folder', name, ...at });
     await by.del(`/resources/${id}`);
   });
-  await inTurn(NAMES, (name) => create('/agents', { name, org_id: org, instructions: 'Answer.' }));
+  const [agent = ''] = await inTurn(NAMES, (name) => create('/agents', { name, org_id: org, instructions: 'Answer.' }));
+  const words = NAMES.map((name) => name.normalize('NFKC').toLowerCase());
+  await inTurn(words, (name) => create(`/agents/${agent}/mcp`, { name, url: 'https://example.com/mcp' }));
+  const skills = words.map((name) => ({ name, description: 'Counts', content: 'Count.' }));
+  await by.send('PUT', `/agents/${agent}/skills`, { skills });
+  await inTurn(others, (id) => create(`/agents/${agent}/pins`, { resource_id: id }));
+  await inTurn(NAMES, (name) => create('/workspace-templates', { name, source_workspace_id: workspace }));
+  const email = newAddress('Delta');
+  const { data: invited } = await by.post<Member>(`/orgs/${org}/members`, { email });
+  const member = await signUp(system, 'Delta', { email, invitation: tokenOf(invited.invite_url) });
+  await by.post(`/workspaces/${workspace}/members`, { user_id: member.user.id, role: 'viewer' });
+  await by.send('PUT', `/orgs/${org}/groups/${group}/members/${member.user.id}`);
   const [automation] = await inTurn(NAMES, (name) => create('/automations', { name, ...at, ...AUTOMATION }));
   const daily = { automation_id: automation, cron: '0 5 * * *' };
   await inTurn(NAMES, (name) => create('/agent-schedules', { name, ...daily }));
@@ -53,8 +65,13 @@ beforeAll(async () => {
   await inTurn(NAMES, (content) => create('/memories', { scope: 'workspace', content, ...at }));
   await inTurn(NAMES, (title) => create('/chat-sessions', { title, ...at }));
   await create('/im/conversations', { type: 'group', name: 'Weir', member_ids: [], ...at });
-  await create(`/workspaces/${workspace}/imports`, { source_type: 'markdown', content: 'x', dry_run: true });
-  ids = { org, workspace, document, group };
+  await create(`/workspaces/${workspace}/imports`, {
+    source_type: 'markdown',
+    name: 'Ｄｅｌｔａ',
+    content: 'x',
+    dry_run: true,
+  });
+  ids = { org, workspace, document, group, agent };
 });
 
 const HTTP = { url: 'https://example.com' };
@@ -69,7 +86,7 @@ async function inTurn<T, R>(values: readonly T[], call: (value: T) => Promise<R>
 
 const [PAST, FUTURE] = ['2001-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
 
-type Filter = 'created' | 'updated' | 'created_by';
+type Filter = 'created' | 'updated' | 'created_by' | 'q';
 
 interface Case {
   readonly path: () => string;
@@ -78,26 +95,42 @@ interface Case {
 }
 
 const NAMED = ['name', 'created_at', 'updated_at'];
-const EVERY: readonly Filter[] = ['created', 'updated', 'created_by'];
+const ORIGIN: readonly Filter[] = ['created', 'updated', 'created_by'];
+const EVERY: readonly Filter[] = [...ORIGIN, 'q'];
 
 const LISTS: Readonly<Record<string, Case>> = {
-  orgs: { path: () => '/orgs?', filters: ['created', 'updated'], sorts: NAMED },
-  workspaces: { path: () => `/workspaces?org_id=${ids.org}&`, filters: ['created', 'updated'], sorts: NAMED },
-  'API keys': { path: () => `/api-keys?org_id=${ids.org}&`, filters: ['created'], sorts: ['created_at'] },
+  orgs: { path: () => '/orgs?', filters: ['created', 'updated', 'q'], sorts: NAMED },
+  workspaces: { path: () => `/workspaces?org_id=${ids.org}&`, filters: ['created', 'updated', 'q'], sorts: NAMED },
+  'API keys': { path: () => `/api-keys?org_id=${ids.org}&`, filters: ['created', 'q'], sorts: ['created_at'] },
+  'members of an Org': { path: () => `/orgs/${ids.org}/members?`, filters: ['created', 'q'], sorts: [] },
+  'members of a workspace': {
+    path: () => `/workspaces/${ids.workspace}/members?`,
+    filters: ['created', 'q'],
+    sorts: [],
+  },
+  'members of a group': {
+    path: () => `/orgs/${ids.org}/groups/${ids.group}/members?`,
+    filters: ['created', 'q'],
+    sorts: [],
+  },
+  templates: { path: () => '/workspace-templates?', filters: EVERY, sorts: [] },
+  'MCP servers': { path: () => `/agents/${ids.agent}/mcp?`, filters: ['created', 'q'], sorts: [] },
+  skills: { path: () => `/agents/${ids.agent}/skills?`, filters: ['updated', 'q'], sorts: [] },
+  'pins of an agent': { path: () => `/agents/${ids.agent}/pins?`, filters: ['created'], sorts: [] },
   groups: { path: () => `/orgs/${ids.org}/groups?`, filters: EVERY, sorts: ['name', 'created_at'] },
   connectors: {
     path: () => `/workspaces/${ids.workspace}/connectors?`,
-    filters: ['created', 'created_by'],
+    filters: ['created', 'created_by', 'q'],
     sorts: ['name', 'created_at'],
   },
   pins: { path: () => `/workspaces/${ids.workspace}/pins?`, filters: ['created'], sorts: [] },
-  tags: { path: () => `/workspaces/${ids.workspace}/tags?`, filters: ['created', 'updated'], sorts: ['name'] },
-  imports: { path: () => `/workspaces/${ids.workspace}/imports?`, filters: ['created', 'created_by'], sorts: [] },
+  tags: { path: () => `/workspaces/${ids.workspace}/tags?`, filters: ['created', 'updated', 'q'], sorts: ['name'] },
+  imports: { path: () => `/workspaces/${ids.workspace}/imports?`, filters: ['created', 'created_by', 'q'], sorts: [] },
   resources: { path: () => `/workspaces/${ids.workspace}/resources?`, filters: EVERY, sorts: NAMED },
   trash: { path: () => `/workspaces/${ids.workspace}/trash?`, filters: EVERY, sorts: [...NAMED, 'trashed_at'] },
   snapshots: {
     path: () => `/resources/${ids.document}/snapshots?`,
-    filters: ['created', 'created_by'],
+    filters: ['created', 'created_by', 'q'],
     sorts: ['created_at'],
   },
   comments: { path: () => `/resources/${ids.document}/comments?`, filters: ['created', 'created_by'], sorts: [] },
@@ -106,12 +139,12 @@ const LISTS: Readonly<Record<string, Case>> = {
   automations: { path: () => `/automations?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: NAMED },
   'work items': {
     path: () => `/work-items?workspace_id=${ids.workspace}&`,
-    filters: EVERY,
+    filters: ORIGIN,
     sorts: ['created_at', 'updated_at', 'number'],
   },
   memories: {
     path: () => `/memories?workspace_id=${ids.workspace}&`,
-    filters: EVERY,
+    filters: ORIGIN,
     sorts: ['created_at', 'updated_at'],
   },
   'chat sessions': {
@@ -120,12 +153,13 @@ const LISTS: Readonly<Record<string, Case>> = {
     sorts: ['title', 'created_at', 'updated_at'],
   },
   schedules: { path: () => `/agent-schedules?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: NAMED },
-  conversations: { path: () => `/im/conversations?workspace_id=${ids.workspace}&`, filters: EVERY, sorts: [] },
+  conversations: { path: () => `/im/conversations?workspace_id=${ids.workspace}&`, filters: ORIGIN, sorts: [] },
 };
 
 /** Returns for a filter a condition that all items meet and one that none does. */
 function conditionsOf(filter: Filter): (readonly [all: string, none: string])[] {
   if (filter === 'created_by') return [[`created_by=${by.user.id}`, `created_by=${randomUUID()}`]];
+  if (filter === 'q') return [['q=ＥＬＴＡ', 'q=nothing']];
   return [
     [`${filter}_after=${PAST}`, `${filter}_after=${FUTURE}`],
     [`${filter}_before=${FUTURE}`, `${filter}_before=${PAST}`],
@@ -181,6 +215,33 @@ test('access requests can be limited by times and sorted', async () => {
   expect(await idsOf('sort=-created_at')).toEqual([second, first]);
   expect(await idsOf(`created_after=${made[0]?.created_at}`)).toEqual([second]);
   expect(await idsOf(`created_before=${made[1]?.created_at}`)).toEqual([first]);
+  await eventually(async () =>
+    expect((await readAll(`/notifications?created_after=${PAST}`)).length).toBeGreaterThan(0),
+  );
+  expect((await by.get(`/notifications?created_before=${PAST}`)).page.total).toBe(0);
+});
+
+test('the members of a workspace are counted as they are listed, also those who joined the Org before', async () => {
+  const { data: org } = await by.post<Named>('/orgs', { name: 'Waders' });
+  const terms = { name: 'Open', org_id: org.id, default_role: 'viewer' };
+  const { data: workspace } = await by.post<Workspace>('/workspaces', terms);
+  const join = async (name: string) => {
+    const email = newAddress(name);
+    const { data } = await by.post<Member>(`/orgs/${org.id}/members`, { email });
+    return signUp(system, name, { email, invitation: tokenOf(data.invite_url) });
+  };
+  const [first] = await inTurn(['Heron', 'Heron'], join);
+  const since = new Date().toISOString();
+  await by.post(`/workspaces/${workspace.id}/members`, { user_id: first?.user.id, role: 'editor' });
+  for (const [query, count] of [
+    ['q=heron', 2],
+    [`created_after=${since}`, 1],
+    [`created_before=${since}`, 2],
+    [`q=heron&created_before=${since}`, 1],
+  ]) {
+    const path = `/workspaces/${workspace.id}/members?${query}`;
+    expect([query, (await readAll(path)).length, (await by.get(path)).page.total]).toEqual([query, count, count]);
+  }
 });
 
 describe('what a key has created', () => {

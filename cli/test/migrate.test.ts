@@ -10,13 +10,13 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 test('reports plainly that nothing is pending', async () => {
-  await requireFormat('files', folder.database.store('files'), []);
+  await requireFormat('messaging', folder.database.store('messaging'), []);
   const { code, stdout, stderr } = await commonplace(['migrate', '--data-dir', folder.dataDir]);
   expect([code, stdout, stderr]).toEqual([0, 'Nothing is pending.\n', '']);
   const checked = await commonplace(['migrate', '--check', '--json', '--data-dir', folder.dataDir]);
   const answer = JSON.parse(checked.stdout);
   expect(answer).toMatchObject({ pending: false });
-  expect(answer.services).toContainEqual({ service: 'files', format: 1, pending: [], ran: [] });
+  expect(answer.services).toContainEqual({ service: 'messaging', format: 1, pending: [], ran: [] });
   expect(answer.services).toContainEqual({ service: 'resources', format: null, pending: [], ran: [] });
 });
 
@@ -27,7 +27,7 @@ test('reports nothing to migrate if there is no data', async () => {
 });
 
 test('refuses data of a newer release', async () => {
-  await requireFormat('files', folder.database.store('files'), [{ name: 'of tomorrow', run: async () => {} }]);
+  await requireFormat('messaging', folder.database.store('messaging'), [{ name: 'of tomorrow', run: async () => {} }]);
   const { code, stderr } = await commonplace(['migrate', '--data-dir', folder.dataDir]);
-  expect([code, stderr]).toEqual([78, 'commonplace: what files has stored is of a newer release: run that one\n']);
+  expect([code, stderr]).toEqual([78, 'commonplace: what messaging has stored is of a newer release: run that one\n']);
 });

@@ -1,4 +1,4 @@
-import { type Person, signIn } from '@commonplace/acceptance/dist/src/people.js';
+import { newKey, type Person, signIn } from '@commonplace/acceptance/dist/src/people.js';
 import type { List, Workspace } from '@commonplace/acceptance/dist/src/records.js';
 import { startSystem } from '@commonplace/acceptance/dist/src/system.js';
 import { findPage, inWork, type StoredRecord } from '@commonplace/kit/store';
@@ -10,6 +10,8 @@ import { commonplace } from '../commonplace.js';
 const ADDED = {
   agents: { agents: 'nameFold', chat_sessions: 'titleFold' },
   automations: { automations: 'nameFold', schedules: 'nameFold' },
+  files: { imports: 'nameFold' },
+  identity: { api_keys: 'nameFold' },
 };
 const NAMES = ['gauge', 'Ｂａｎｋ', 'Weir', 'alder', 'Flume'];
 const SORTED = ['alder', 'Ｂａｎｋ', 'Flume', 'gauge', 'Weir'];
@@ -22,7 +24,7 @@ afterAll(() => system?.stop());
 
 test('data of the version before are migrated, and listed in the order of folded names', async () => {
   let owner = await signIn(system, system.owner);
-  await create(owner);
+  const workspaceId = await create(owner);
   await system.terminate();
   for (const [service, fields] of Object.entries(ADDED)) await makeEarlier(service, fields);
 
@@ -45,12 +47,15 @@ test('data of the version before are migrated, and listed in the order of folded
   ]) {
     expect([path, await namesIn(owner, path)]).toEqual([path, SORTED]);
   }
-  expect(await namesIn(owner, '/chat-sessions?q=bank')).toEqual(['Ｂａｎｋ']);
+  for (const path of ['/agent-schedules?', '/chat-sessions?', '/api-keys?', `/workspaces/${workspaceId}/imports?`]) {
+    expect([path, await namesIn(owner, `${path}q=bank`)]).toEqual([path, ['Ｂａｎｋ']]);
+  }
   const { answer } = await json('migrate', '--check');
   expect(answer.pending).toBe(false);
 }, 400_000);
 
-async function create(owner: Person): Promise<void> {
+/** Creates records of each kind with each of the names in a workspace. Returns the id of the workspace. */
+async function create(owner: Person): Promise<string> {
   const { data: workspace } = await owner.post<Workspace>('/workspaces', { name: 'Weirs' });
   const at = { workspace_id: workspace.id };
   const automation = { ...at, trigger: { type: 'manual' }, actions: [{ id: 'end', type: 'stop' }] };
@@ -59,7 +64,10 @@ async function create(owner: Person): Promise<void> {
     const { data } = await owner.post<{ id: string }>('/automations', { name, ...automation });
     await owner.post('/agent-schedules', { name, automation_id: data.id, cron: '0 5 * * *' });
     await owner.post('/chat-sessions', { title: name, ...at });
+    await newKey(owner, ['workspace:read'], { name });
+    await owner.post(`/workspaces/${workspace.id}/imports`, { source_type: 'markdown', content: 'x', name });
   }
+  return workspace.id;
 }
 
 /** Makes the stored data of a service what the version before has stored. */

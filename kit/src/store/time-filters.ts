@@ -28,12 +28,12 @@ export function timeBetween(after: string | undefined, before: string | undefine
 }
 
 /** Returns whether a record meets the conditions of `timesWithin`. */
-export function isWithinTimes({ createdAt = '', updatedAt = '' }: Times, filters: TimeFilters): boolean {
+export function isWithinTimes({ createdAt, updatedAt }: Times, filters: TimeFilters): boolean {
   const { createdAfter, createdBefore, updatedAfter, updatedBefore } = filters;
-  return (
-    (createdAfter === undefined || createdAt > createdAfter) &&
-    (createdBefore === undefined || createdAt < createdBefore) &&
-    (updatedAfter === undefined || updatedAt > updatedAfter) &&
-    (updatedBefore === undefined || updatedAt < updatedBefore)
-  );
+  return isBetween(createdAt, createdAfter, createdBefore) && isBetween(updatedAt, updatedAfter, updatedBefore);
+}
+
+function isBetween(time: string | undefined, after: string | undefined, before: string | undefined): boolean {
+  if (time === undefined) return after === undefined && before === undefined;
+  return (after === undefined || time > after) && (before === undefined || time < before);
 }

@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto';
 import type { AppError } from '@commonplace/kit/errors';
 import { inWork } from '@commonplace/kit/store';
 import { McpAuthType, McpStatus } from '@commonplace/proto/agents/v1/mcp_server.js';
-import { CreateMcpServerRequest, UpdateMcpServerRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
+import {
+  CreateMcpServerRequest,
+  ListMcpServersRequest,
+  UpdateMcpServerRequest,
+} from '@commonplace/proto/agents/v1/mcp_service.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { runTool } from '../src/mcp/call.js';
 import { seal, unseal } from '../src/mcp/secrets.js';
@@ -102,7 +106,7 @@ describe('an authorization', () => {
     expect(await reasonOf(complete(back))).toBe('expired_link');
     expect((await stage.probe(made.id)).status).toBe('connected');
     const { items } = await stage.client.listMcpServers(
-      { agentId: stage.agent.id, page: undefined },
+      ListMcpServersRequest.fromPartial({ agentId: stage.agent.id }),
       await stage.as(stage.owner),
     );
     expect(items[0]).toMatchObject({ status: McpStatus.CONNECTED, auth: { isSet: true }, authorizeUrl: undefined });

@@ -1,7 +1,11 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { inWork } from '@commonplace/kit/store';
 import { McpAuthType, McpStatus } from '@commonplace/proto/agents/v1/mcp_server.js';
-import { CreateMcpServerRequest, UpdateMcpServerRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
+import {
+  CreateMcpServerRequest,
+  ListMcpServersRequest,
+  UpdateMcpServerRequest,
+} from '@commonplace/proto/agents/v1/mcp_service.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { inputRequired } from '@modelcontextprotocol/server';
 import { mcpTools } from '../src/engine/tools/mcp.js';
@@ -44,7 +48,12 @@ const update = async (serverId: string, change: object, updateMask: string[]) =>
     await asOwner(),
   );
 const list = async (caller = stage.owner) =>
-  (await stage.client.listMcpServers({ agentId: stage.agent.id, page: undefined }, await stage.as(caller))).items;
+  (
+    await stage.client.listMcpServers(
+      ListMcpServersRequest.fromPartial({ agentId: stage.agent.id }),
+      await stage.as(caller),
+    )
+  ).items;
 const refusal = (call: Promise<unknown>) =>
   call.then(
     () => 'none',

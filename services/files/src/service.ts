@@ -18,6 +18,7 @@ import { IMPORT_CALLS, openImportParts } from './imports/open.js';
 import { importCollection } from './imports/stores/records.js';
 import { broadcastImports } from './imports/topic.js';
 import { MEDIA_DEFAULTS, openMedia } from './media/index.js';
+import { migrations } from './migrations.js';
 import { createBackground } from './storage/background.js';
 import { createStorageHandlers } from './storage/handlers/storage.js';
 import { openStorage } from './storage/open.js';
@@ -36,6 +37,7 @@ export const files = defineService({
   name: 'files',
   config,
   stores: true,
+  migrations,
   storesFiles: true,
   calls: [
     ...IMPORT_CALLS,

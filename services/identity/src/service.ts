@@ -25,6 +25,7 @@ import { createHomes } from './homes.js';
 import { createHousekeeping } from './jobs/housekeeping.js';
 import { watchOrgMembers } from './jobs/org-members.js';
 import { createMails } from './mails.js';
+import { migrations } from './migrations.js';
 import { createReach } from './reach.js';
 import { createSessions } from './sessions.js';
 import { createSignUpLimit, NO_SIGN_UP_LIMIT } from './sign-up-limit.js';
@@ -43,6 +44,7 @@ export const identity = defineService({
   name: 'identity',
   config,
   stores: true,
+  migrations,
   calls: [contracts.directory],
   reachesInternet: true,
   start: (host) => startIdentity(host),

@@ -14,6 +14,7 @@ import {
   ListConnectorsRequest,
 } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { ListWorkspaceMembersRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { runPurge } from '../src/jobs/purge.js';
 import { connectionCollection, connectorCollection } from '../src/stores/connectors.js';
@@ -428,7 +429,7 @@ describe('an authorization', () => {
     expect((await connections(owner)).items).toHaveLength(2);
     const [place] = (
       await world.workspaces.listWorkspaceMembers(
-        { workspaceId, page, role: WorkspaceRole.ADMIN, q: '' },
+        ListWorkspaceMembersRequest.fromPartial({ workspaceId, page, role: WorkspaceRole.ADMIN }),
         await world.as(owner),
       )
     ).items;
@@ -467,7 +468,7 @@ describe('an authorization', () => {
     const admin = await member(WorkspaceRole.ADMIN);
     await complete((await begin()).back);
     await complete((await begin(admin)).back, admin);
-    const members = { workspaceId, page, role: WorkspaceRole.ADMIN, q: '' };
+    const members = ListWorkspaceMembersRequest.fromPartial({ workspaceId, page, role: WorkspaceRole.ADMIN });
     const [place] = (await world.workspaces.listWorkspaceMembers(members, await world.as(owner))).items;
     const leaving = { workspaceId, memberId: place?.id ?? '', keepGrants: false };
     await world.workspaces.removeWorkspaceMember(leaving, await world.as(admin));

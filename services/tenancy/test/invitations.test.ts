@@ -5,6 +5,7 @@ import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import { AddOrgMemberRequest, ListOrgMembersRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceMemberStatus } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { ListWorkspaceMembersRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { invitationCollection } from '../src/stores/invitations.js';
 import { openWorld, page, type World } from './world.js';
@@ -345,7 +346,7 @@ describe('to a workspace', () => {
     );
     expect(await outcome(world.accept(world.person(), invited.inviteUrl))).toBe('not_found');
     const listed = await world.workspaces.listWorkspaceMembers(
-      { workspaceId: workspace.id, page: page(), role: WorkspaceRole.UNSPECIFIED, q: '' },
+      ListWorkspaceMembersRequest.fromPartial({ workspaceId: workspace.id, page: page() }),
       await world.as(owner),
     );
     expect(listed.items).toHaveLength(1);

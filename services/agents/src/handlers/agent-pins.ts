@@ -1,7 +1,7 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageInOrder, replaceChanged } from '@commonplace/kit/store';
+import { isWithinTimes, pageInOrder, replaceChanged } from '@commonplace/kit/store';
 import type {
   AgentPin,
   AgentService,
@@ -57,10 +57,14 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
   const idsOf = ({ pins }: Found) => pins.map(({ resourceId }) => resourceId);
 
   return {
-    async listAgentPins({ agentId, page }, context) {
+    async listAgentPins({ agentId, page, ...times }, context) {
       await seeAgent(parts, agentId, context);
       const found = await find(agentId, context);
-      return pageInOrder(page, pinMessages(found, await readable(idsOf(found), context)));
+      const pins = pinMessages(found, await readable(idsOf(found), context));
+      return pageInOrder(
+        page,
+        pins.filter((pin) => isWithinTimes(pin, times)),
+      );
     },
 
     async createAgentPin(request, context) {

@@ -1,5 +1,6 @@
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageInOrder } from '@commonplace/kit/store';
+import { isWithinTimes, pageInOrder } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
 import type { McpService } from '@commonplace/proto/agents/v1/mcp_service.js';
 import { openAgent, seeAgent } from '../agents/access.js';
@@ -42,9 +43,13 @@ async function present(parts: McpStores, server: McpServerRecord, ownerId: strin
 
 export function createMcpHandlers(parts: Parts): Handlers<McpService> {
   return {
-    async listMcpServers({ agentId, page: request }, context) {
+    async listMcpServers({ agentId, page: request, q, ...times }, context) {
       const { agent, isOwner } = await seeAgent(parts, agentId, context);
-      const { items, page } = pageInOrder(request, await serversOf(parts, agent.id));
+      const wanted = (await serversOf(parts, agent.id))
+        .filter(({ name }) => foldName(name).includes(foldName(q)))
+        // Others than the owner see no times, and so learn none.
+        .filter(({ createdAt }) => isWithinTimes(isOwner ? { createdAt } : {}, times));
+      const { items, page } = pageInOrder(request, wanted);
       return { items: await presentAll(parts, agent, items, isOwner), page };
     },
 

@@ -1,6 +1,7 @@
 import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { pageInOrder, wholeList } from '@commonplace/kit/store';
+import { isWithinTimes, pageInOrder, wholeList } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { Skill } from '@commonplace/proto/agents/v1/skill.js';
 import { SkillInclude, type SkillService } from '@commonplace/proto/agents/v1/skill_service.js';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
@@ -14,9 +15,12 @@ import { skillMessage } from '../wire/skills.js';
 
 export function createSkillHandlers(parts: Parts): Handlers<SkillService> {
   return {
-    async listSkills({ agentId, include, page }, context) {
+    async listSkills({ agentId, include, page, q, ...times }, context) {
       const { agent, mayUse } = await seeAgent(parts, agentId, context);
-      return present(parts, agent, page, mayUse && include.includes(SkillInclude.CONTENT));
+      const skills = agent.skills.filter(
+        (one) => foldName(one.name).includes(foldName(q)) && isWithinTimes(one, times),
+      );
+      return present(parts, { ...agent, skills }, page, mayUse && include.includes(SkillInclude.CONTENT));
     },
 
     async replaceSkills({ agentId, skills }, context) {

@@ -4,6 +4,7 @@ import { type CallContext, type Handlers, requireVersion } from '@commonplace/ki
 
 import { findBoundedPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 
+import { foldName } from '@commonplace/kit/words';
 import { ScheduleStatus } from '@commonplace/proto/automations/v1/schedule.js';
 import {
   type CreateScheduleRequest,
@@ -80,7 +81,7 @@ export function createScheduleHandlers(parts: ScheduleParts): Handlers<ScheduleS
 }
 
 function filterOf(request: ListSchedulesRequest): Where<ScheduleRecord> {
-  const { agentId, automationId, status, createdBy } = request;
+  const { agentId, automationId, status, q, createdBy } = request;
   const named = Object.entries(ScheduleStatus)
     .find(([, value]) => value === status)?.[0]
     .toLowerCase();
@@ -88,6 +89,7 @@ function filterOf(request: ListSchedulesRequest): Where<ScheduleRecord> {
     ...(agentId !== undefined && { agentId }),
     ...(automationId !== undefined && { automationId }),
     ...(named !== undefined && named !== 'unspecified' && { status: named }),
+    ...(q !== '' && { nameFold: { substring: foldName(q) } }),
     ...(createdBy !== undefined && { createdById: createdBy }),
     ...timesWithin(request),
   };

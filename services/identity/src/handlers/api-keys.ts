@@ -1,9 +1,14 @@
 import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { type Collection, timesWithin } from '@commonplace/kit/store';
+import { type Collection, timesWithin, type Where } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
-import type { ApiKeyService, CreateApiKeyRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
+import type {
+  ApiKeyService,
+  CreateApiKeyRequest,
+  ListApiKeysRequest,
+} from '@commonplace/proto/identity/v1/api_key_service.js';
 import type { Settings } from '../config.js';
 import { homeOf } from '../domain/home.js';
 import type { PurposeKeys } from '../domain/secrets.js';
@@ -44,6 +49,11 @@ export interface ApiKeyParts {
   readonly now: () => number;
 }
 
+function filterOf(request: ListApiKeysRequest): Where<ApiKeyRecord> {
+  const { q } = request;
+  return { ...(q !== '' && { nameFold: { substring: foldName(q) } }), ...timesWithin(request) };
+}
+
 export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService> {
   const { apiKeys, users, memberships, keys, now } = parts;
   const time = () => new Date(now()).toISOString();
@@ -57,9 +67,9 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
     async listApiKeys(request, context) {
       const person = await memberships.of(context.caller.userId, context.onward);
       const status = whereStatus(keyStatusOf(request.status), time());
-      const created = timesWithin(request);
+      const filter = filterOf(request);
       const sort = request.sort === 'created_at' ? OLDEST_FIRST : NEWEST_FIRST;
-      const sets = visibleKeys(request, context.caller, person).map((visible) => ({ and: [visible, status, created] }));
+      const sets = visibleKeys(request, context.caller, person).map((visible) => ({ and: [visible, status, filter] }));
       const own = context.caller.credential.workspaceIds;
       const { items, page } =
         own === undefined

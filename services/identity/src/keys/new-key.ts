@@ -1,4 +1,5 @@
 import { newId } from '@commonplace/kit/id';
+import { foldName } from '@commonplace/kit/words';
 import { type KeyType, mintKey } from '../domain/key-format.js';
 import { keyedHash } from '../domain/keyed-hash.js';
 import type { ApiKeyRecord } from '../stores/api-keys.js';
@@ -29,6 +30,7 @@ export function newApiKey(
     id: newId(),
     ipAllowlist: [],
     ...draft,
+    nameFold: foldName(draft.name),
     publicId,
     secretHash: keyedHash(peppers[0] as Buffer, secret),
     prefix,

@@ -17,6 +17,8 @@ export interface ApiKeyRecord extends StoredRecord {
   /** Id of the person whose current permissions the key has. */
   readonly actingUserId: string;
   readonly name: string;
+  /** The name, folded for searches. */
+  readonly nameFold: string;
   readonly description?: string;
   readonly scopes: readonly string[];
   /** The only workspaces that the key reaches; absent if it is not limited. */

@@ -1,6 +1,6 @@
 import { AppError, invalidField, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
-import { type Collection, findPage, type Where } from '@commonplace/kit/store';
+import { type Collection, findPage, timeBetween, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import {
   type ListNotificationsRequest,
@@ -74,9 +74,11 @@ const STATES: Partial<Record<NotificationState, State>> = {
   [NotificationState.ARCHIVED]: 'archived',
 };
 
-function filterOf({ state, type }: ListNotificationsRequest): Where<Notification> {
+function filterOf({ state, type, createdAfter, createdBefore }: ListNotificationsRequest): Where<Notification> {
   const wanted = STATES[state];
+  const at = timeBetween(createdAfter, createdBefore);
   return {
+    ...(at && { at }),
     ...(wanted === undefined ? {} : { state: wanted }),
     ...(type === NotificationTypeName.UNSPECIFIED ? {} : { type: typeOf(type) }),
   };

@@ -1,6 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceMemberStatus } from '@commonplace/proto/tenancy/v1/workspace.js';
+import { ListWorkspaceMembersRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import type { Node } from '../domain/node.js';
 import { insufficientScope } from '../errors.js';
 import type { SharingParts } from './parts.js';
@@ -39,7 +40,7 @@ export async function inviteGuests(
 
   async function isInvited(email: string): Promise<boolean> {
     const page = { limit: 20, offset: 0, cursor: '' };
-    const request = { workspaceId, q: email, role: WorkspaceRole.UNSPECIFIED, page };
+    const request = ListWorkspaceMembersRequest.fromPartial({ workspaceId, q: email, page });
     const { items } = await peers.workspaces.listWorkspaceMembers(request, context.onward);
     return items.some(
       ({ status, principal }) =>

@@ -10,6 +10,7 @@ import {
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import type { ListSnapshotsRequest } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { MAX_AUTOMATIC_SNAPSHOTS, MAX_NAMED_SNAPSHOTS } from '../config.js';
+import { foldName } from '../domain/node.js';
 import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from './records.js';
 
 const OLDEST_FIRST: Sort<SnapshotRecord> = ['createdAt', 'contentVersion'];
@@ -22,19 +23,21 @@ export async function listSnapshots(
   request: ListSnapshotsRequest,
   reason: SnapshotReason | undefined,
 ): Promise<{ items: SnapshotRecord[]; page: Page }> {
-  const { resourceId, createdBy } = request;
+  const { resourceId, createdBy, q } = request;
   const where: Where<SnapshotRecord> = {
     resourceId,
     ...(reason === undefined ? {} : { reason }),
     ...timesWithin(request),
   };
   const sort = request.sort === 'created_at' ? OLDEST_FIRST : NEWEST_FIRST;
-  if (createdBy === undefined) return findPage(snapshots, where, sort, request.page);
-  // The store cannot look into the actor, but a resource has few snapshots.
+  if (createdBy === undefined && q === '') return findPage(snapshots, where, sort, request.page);
+  // The store can look neither into the actor nor for a part of the name, but a resource has few snapshots.
   const all = await snapshots.find({ where, sort, limit: MAX_READ });
   return pageOfAll(
     parsePageRequest(request.page),
-    all.filter((one) => one.createdBy.id === createdBy),
+    all
+      .filter((one) => createdBy === undefined || one.createdBy.id === createdBy)
+      .filter(({ name = '' }) => foldName(name).includes(foldName(q))),
     sort,
   );
 }

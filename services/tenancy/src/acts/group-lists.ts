@@ -4,6 +4,7 @@ import {
   pageOfAll,
   parsePageRequest,
   type Sort,
+  timeBetween,
   timesWithin,
   type Where,
 } from '@commonplace/kit/store';
@@ -92,11 +93,13 @@ export async function isInGroup(parts: Parts, { id, orgId }: Group, userId: stri
 /** Returns a page of a group's members in the order in which they were added, as far as `viewer` may see them. */
 export async function listGroupMembers(
   parts: Parts,
-  { groupId, q, page: request }: ListGroupMembersRequest,
+  { groupId, q, createdAfter, createdBefore, page: request }: ListGroupMembersRequest,
   viewer: OrgMember,
 ): Promise<ListGroupMembersResponse> {
+  const addedAt = timeBetween(createdAfter, createdBefore);
   const where: Where<GroupMember> = {
     groupId,
+    ...(addedAt && { addedAt }),
     ...(q === '' ? {} : { search: { substring: foldName(q) } }),
     ...(viewer.role === 'guest' ? { userId: { in: await seenByGuest(parts, viewer) } } : {}),
   };

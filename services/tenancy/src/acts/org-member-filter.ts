@@ -1,4 +1,4 @@
-import type { Where } from '@commonplace/kit/store';
+import { timeBetween, type Where } from '@commonplace/kit/store';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { ListOrgMembersRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { orgRoleOf } from '../domain/roles.js';
@@ -10,7 +10,7 @@ import type { OrgMember } from '../stores/org-members.js';
  * administrators only.
  */
 export function orgMemberFilter(
-  { orgId, role, status, q }: ListOrgMembersRequest,
+  { orgId, role, status, q, createdAfter, createdBefore }: ListOrgMembersRequest,
   viewer: OrgMember,
   now: string,
 ): Where<OrgMember> {
@@ -18,6 +18,10 @@ export function orgMemberFilter(
   const and: Where<OrgMember>[] = [withStatus(status, now)];
   if (viewer.role === 'guest') {
     and.push({ or: [{ id: viewer.id }, { role: { in: ['admin', 'owner'] }, status: 'active' }] });
+  }
+  const created = timeBetween(createdAfter, createdBefore);
+  if (created !== undefined) {
+    and.push({ or: [{ invitedAt: created }, { invitedAt: { exists: false }, joinedAt: created }] });
   }
   return {
     orgId,

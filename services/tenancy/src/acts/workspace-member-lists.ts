@@ -1,4 +1,14 @@
-import { invalidCursor, parsePageRequest, type Scalar, type Slice, toPage, type Where } from '@commonplace/kit/store';
+import {
+  invalidCursor,
+  keyset,
+  parsePageRequest,
+  type Scalar,
+  type Slice,
+  type TimeFilters,
+  timeBetween,
+  toPage,
+  type Where,
+} from '@commonplace/kit/store';
 import type { WorkspaceMember as WorkspaceMemberMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type {
   ListWorkspaceMembersRequest,
@@ -16,8 +26,10 @@ import { toDefaultMember, toWorkspaceMember } from '../wire/workspace-member.js'
 const DIRECT = 'direct';
 const BY_DEFAULT = 'org_default';
 
-/** Number of Org members that one query reads, while those with their own membership are skipped. */
+/** Number of members that one query reads, while those with two memberships are skipped or counted. */
 const CHUNK = 500;
+
+type ListingRequest = Pick<ListWorkspaceMembersRequest, 'role' | 'q' | 'page'> & TimeFilters;
 
 interface Entry {
   readonly part: typeof DIRECT | typeof BY_DEFAULT;
@@ -43,13 +55,13 @@ interface Listing {
 export async function listMembers(
   parts: Parts,
   workspace: Workspace,
-  request: ListWorkspaceMembersRequest,
+  request: ListingRequest,
 ): Promise<ListWorkspaceMembersResponse> {
   const listing = listingOf(parts, workspace, request);
   const slice = parsePageRequest(request.page);
   const directTotal = await parts.workspaceMembers.records.count(listing.direct);
   const [total, found] = await Promise.all([
-    totalOf(listing, directTotal, request.q),
+    totalOf(listing, directTotal, request),
     entriesOf(listing, slice, directTotal),
   ]);
   const items = found.slice(0, slice.limit);
@@ -59,8 +71,10 @@ export async function listMembers(
   return { items: items.map(({ member }) => member), page };
 }
 
-function listingOf(parts: Parts, workspace: Workspace, { role, q }: ListWorkspaceMembersRequest): Listing {
+function listingOf(parts: Parts, workspace: Workspace, request: ListingRequest): Listing {
+  const { role, q, createdAfter, createdBefore } = request;
   const wanted = workspaceRoleOf(role);
+  const added = timeBetween(createdAfter, createdBefore);
   const search = q === '' ? {} : { search: { substring: foldName(q) } };
   const { orgId, defaultRole } = workspace;
   const open = orgId !== undefined && defaultRole !== undefined && (wanted ?? defaultRole) === defaultRole;
@@ -71,28 +85,53 @@ function listingOf(parts: Parts, workspace: Workspace, { role, q }: ListWorkspac
       workspaceId: workspace.id,
       status: { in: ['active', 'invited'] },
       ...(wanted === undefined ? {} : { role: wanted }),
+      ...(added && { addedAt: added }),
       ...search,
     },
     byDefault: open
-      ? { orgId, role: defaultRole, where: { orgId, status: 'active', role: { in: FULL_ORG_ROLES }, ...search } }
+      ? {
+          ...{ orgId, role: defaultRole },
+          where: {
+            ...{ orgId, status: 'active', role: { in: FULL_ORG_ROLES } },
+            ...(added && { joinedAt: added }),
+            ...search,
+          },
+        }
       : undefined,
   };
 }
 
 /** Returns the number of entries. Org members who also have their own membership here count once. */
-async function totalOf({ parts, workspace, byDefault }: Listing, directTotal: number, q: string): Promise<number> {
+async function totalOf(
+  { parts, workspace, byDefault }: Listing,
+  directTotal: number,
+  { q, createdAfter, createdBefore }: ListingRequest,
+): Promise<number> {
   if (byDefault === undefined) return directTotal;
-  const both: Where<WorkspaceMember> = {
-    workspaceId: workspace.id,
-    status: 'active',
-    guest: false,
-    ...(q === '' ? {} : { search: { substring: foldName(q) } }),
-  };
+  const both: Where<WorkspaceMember> = { workspaceId: workspace.id, status: 'active', guest: false };
+  const isFiltered = q !== '' || createdAfter !== undefined || createdBefore !== undefined;
   const [full, overlap] = await Promise.all([
     parts.orgMembers.records.count(byDefault.where),
-    parts.workspaceMembers.records.count(both),
+    // The name and the time of a person's membership here are not those of their membership of the Org.
+    isFiltered ? countIn(parts, byDefault.where, both) : parts.workspaceMembers.records.count(both),
   ]);
   return directTotal + full - overlap;
+}
+
+/** Returns how many of some members of an Org are also among some members of a workspace. */
+async function countIn(
+  { orgMembers, workspaceMembers }: Parts,
+  ofOrg: Where<OrgMember>,
+  where: Where<WorkspaceMember>,
+): Promise<number> {
+  let count = 0;
+  for (let after: Scalar[] | undefined; ; ) {
+    const chunk = await workspaceMembers.records.find({ where, limit: CHUNK, ...(after && { after }) });
+    const last = chunk.at(-1);
+    if (last === undefined) return count;
+    count += await orgMembers.records.count({ ...ofOrg, userId: { in: chunk.map(({ userId = '' }) => userId) } });
+    after = keyset(last);
+  }
 }
 
 /** Returns the entries of a slice plus one more if there is one, which shows that another page follows. */

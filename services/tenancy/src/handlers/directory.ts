@@ -63,7 +63,7 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
     async listPeople({ workspaceId, role, page }) {
       const workspace = await workspaces.records.get(workspaceId);
       if (workspace === undefined) throw NotFound();
-      return listMembers(parts, workspace, { workspaceId, role, page, q: '' });
+      return listMembers(parts, workspace, { role, page, q: '' });
     },
 
     async listOrgAdmins({ orgId }) {

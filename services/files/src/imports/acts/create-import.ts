@@ -1,6 +1,7 @@
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
+import { foldName } from '@commonplace/kit/words';
 import { ImportAccess } from '@commonplace/proto/files/v1/import.js';
 import type { CreateImportRequest } from '@commonplace/proto/files/v1/import_service.js';
 import type { ImportPlace } from '@commonplace/proto/resources/v1/tree_import_service.js';
@@ -71,7 +72,7 @@ export async function createImport(
     id,
     traceparent: traceparentNow(),
     ...(fileName !== undefined && { fileName }),
-    name: request.name ?? nameFrom(fileName, parsed),
+    ...named(request.name ?? nameFrom(fileName, parsed)),
     status: 'upload' in from ? 'pending_upload' : 'queued',
     ...('upload' in from && { phase: 'upload' as const }),
     ...(blobId !== undefined && { blobId, heldBytes }),
@@ -81,12 +82,14 @@ export async function createImport(
   return { record, upload: await beginUpload(parts, record, from.upload, context) };
 }
 
+const named = (name: string): Pick<ImportRecord, 'name' | 'nameFold'> => ({ name, nameFold: foldName(name) });
+
 function recordOf(
   request: CreateImportRequest,
   { sourceType, conflict, options }: ImportRequest,
   { tenant, workspaceId }: ImportPlace,
   { caller, actor }: CallContext,
-): Omit<ImportRecord, 'version' | 'id' | 'name' | 'status'> {
+): Omit<ImportRecord, 'version' | 'id' | 'name' | 'nameFold' | 'status'> {
   const now = new Date().toISOString();
   const { parentId, dryRun } = request;
   const inherits = request.access === ImportAccess.INHERIT || (request.access === ImportAccess.UNSPECIFIED && parentId);

@@ -10,6 +10,7 @@ import {
   timesWithin,
   type Where,
 } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import { enumName } from '@commonplace/platform/enums';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { type Import, ImportItemStatus, ImportStatus } from '@commonplace/proto/files/v1/import.js';
@@ -36,11 +37,12 @@ import { importEvent, importMessage, itemMessage, nothingNew } from '../wire.js'
 
 export function createImportHandlers(parts: ImportPolicyParts): Handlers<ImportService> {
   return {
-    async listImports({ workspaceId, page, status, createdBy, createdAfter, createdBefore }, context) {
+    async listImports({ workspaceId, page, status, q, createdBy, createdAfter, createdBefore }, context) {
       const membership = await enterWorkspace(parts, workspaceId, context);
       const where: Where<ImportRecord> = {
         workspaceId,
         ...(seesAll(membership) ? {} : { userId: context.caller.userId }),
+        ...(q !== '' && { nameFold: { substring: foldName(q) } }),
         ...(createdBy !== undefined && { and: [{ userId: createdBy }] }),
         ...timesWithin({ createdAfter, createdBefore }),
         ...(status === ImportStatus.UNSPECIFIED ? {} : { status: enumName(status, 'IMPORT_STATUS') as ImportState }),

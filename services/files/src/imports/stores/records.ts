@@ -55,6 +55,8 @@ export interface ImportRecord extends JobRecord {
   /** Name as in the API: `markdown_zip`. */
   readonly sourceType: string;
   readonly name: string;
+  /** The name, folded for searches. */
+  readonly nameFold: string;
   /** Whether the request named it; then even a single file gets a folder of its own. */
   readonly named: boolean;
   /** Original file name of the source, if known. */

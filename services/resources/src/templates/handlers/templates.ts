@@ -2,6 +2,7 @@ import { credentialOutOfScope, isWorkspaceLimited } from '@commonplace/kit/auth'
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { isWithinTimes } from '@commonplace/kit/store';
 import {
   type ListTemplatesRequest,
   TemplateInclude,
@@ -89,7 +90,7 @@ interface ListedTemplate {
 /** Returns the templates that a caller can choose from: built-in ones first, then by name. */
 async function templatesFor(
   parts: TemplateParts,
-  { scope, q }: Pick<ListTemplatesRequest, 'scope' | 'q'>,
+  { scope, q, createdBy, ...times }: Omit<ListTemplatesRequest, 'page'>,
   subject: AccessSubject,
 ): Promise<ListedTemplate[]> {
   const { caller, person } = subject;
@@ -99,14 +100,16 @@ async function templatesFor(
     ...(wanted(TemplateScope.PERSONAL) ? [`user:${caller.userId}`] : []),
   ];
   const found = keys.length === 0 ? [] : await templatesOf(parts.templates, keys);
-  const stored = found.filter((one) => isVisible(one, subject) && reachesTemplate(caller, one));
-  const shipped = wanted(TemplateScope.SYSTEM) ? systemTemplates : [];
+  const stored = found
+    .filter((one) => isVisible(one, subject) && reachesTemplate(caller, one))
+    .filter(({ createdById }) => createdBy === undefined || createdById === createdBy);
+  const shipped = wanted(TemplateScope.SYSTEM) && createdBy === undefined ? systemTemplates : [];
   const part = foldName(q);
   return [
     ...shipped.map((one) => ({ key: [0, foldName(one.name), one.id], message: shippedMessage(one) })),
     ...stored.map((one) => ({ key: [1, one.nameFold, one.id], message: templateMessage(one) })),
   ]
-    .filter(({ key }) => (key[1] as string).includes(part))
+    .filter(({ key, message }) => (key[1] as string).includes(part) && isWithinTimes(message, times))
     .sort(
       (a, b) =>
         compare(a.key[0] as number, b.key[0] as number) ||
