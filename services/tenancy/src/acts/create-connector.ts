@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
-import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Guard, urlFault } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateConnectorRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
@@ -84,7 +84,7 @@ function isSame(
 function readDraft(parts: Parts, guard: Guard, request: CreateConnectorRequest): Draft {
   const type = connectorTypeOf(request.type);
   const config = objectIn(request.config);
-  const faults: Fault[] = faultsOfConfig(type, config, (url) => refusalOf(guard, url));
+  const faults: Fault[] = faultsOfConfig(type, config, (url) => urlFault(guard, url));
   const given = objectIn(request.credentials);
   if (Object.keys(given).length > 0) {
     const read = readCredentials(type, given);
@@ -106,15 +106,4 @@ function readDraft(parts: Parts, guard: Guard, request: CreateConnectorRequest):
 async function guardOf({ guard, orgs }: Parts, { orgId }: Workspace): Promise<Guard> {
   const org = orgId === undefined ? undefined : await orgs.records.get(orgId);
   return org === undefined ? guard : guard.narrowedTo(fullOrgSettings(org.settings).urlAllowlist);
-}
-
-/** Returns the reason why a URL may not be called; undefined if it may. */
-function refusalOf(guard: Guard, url: string): string | undefined {
-  try {
-    guard.check(url);
-    return undefined;
-  } catch (error) {
-    if (error instanceof UrlNotAllowed) return error.message;
-    throw error;
-  }
 }
