@@ -134,6 +134,25 @@ describe('pins', () => {
     await owner.post(`/resources/${gone.id}/restore`, {});
     expect(await names(owner)).toContain('Soon gone');
   });
+
+  test('end when an agent or a resource leaves the workspace, and are not back with it', async () => {
+    const agent = await owner.post<{ id: string }>('/agents', { name: 'Guest worker', org_id: org.id });
+    const places = (ids: string[]) => owner.send('PUT', `/agents/${agent.data.id}/workspaces`, { workspace_ids: ids });
+    await places([workspace.id]);
+    const folder = await create('Box', { type: 'folder' });
+    const child = await create('In the box', { parent_id: folder.id });
+    await owner.post(path(), { item: { type: 'agent', id: agent.data.id } });
+    for (const { id } of [folder, child]) await owner.post(path(), { resource_id: id });
+    const { data: other } = await owner.post<Workspace>('/workspaces', { name: 'Other', org_id: org.id });
+    const move = (workspace_id: string) => owner.patch(`/resources/${folder.id}`, { workspace_id, parent_id: null });
+    expect([(await places([])).status, (await move(other.id)).status]).toEqual([200, 200]);
+    expect([(await places([workspace.id])).status, (await move(workspace.id)).status]).toEqual([200, 200]);
+    await eventually(async () => {
+      const shown = await names(owner);
+      for (const name of ['Guest worker', 'Box', 'In the box']) expect(shown).not.toContain(name);
+    });
+    expect((await owner.post(path(), { item: { type: 'agent', id: agent.data.id } })).status).toBe(201);
+  });
 });
 
 describe('notifications', () => {

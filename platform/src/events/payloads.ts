@@ -66,6 +66,7 @@ export const PAYLOADS = {
   'messaging.message.updated': reader(MessageChanged),
   'resources.permission.changed': reader(PermissionChanged),
   'resources.permission.granted': reader(PermissionChanged),
+  'resources.resource.moved': reader(ResourceChanged),
   'resources.resource.purged': reader(ResourceChanged),
   'tenancy.credits.low': reader(CreditsLow),
   'tenancy.group.deleted': reader(GroupChanged),

@@ -245,7 +245,7 @@ test("leaving a workspace deletes the person's own pins there", async () => {
   await eventually(async () => expect(await lists.get(pinListId(workspaceId, 'me', caller.userId))).toBeUndefined());
 });
 
-const publish = (type: string, subject: string, data: Record<string, unknown>) =>
+const publish = (type: string, subject: string, data: Record<string, unknown>, time = new Date().toISOString()) =>
   world.host.bus.publish([
     {
       specversion: '1.0',
@@ -253,11 +253,14 @@ const publish = (type: string, subject: string, data: Record<string, unknown>) =
       source: `/${type.split('.')[0]}`,
       type: `commonplace.${type}`,
       subject,
-      time: new Date().toISOString(),
+      time,
       datacontenttype: 'application/json',
       data,
     },
   ]);
+
+const pinTyped = (caller: Caller, type: PinItemType, id: string, more: Partial<CreatePinRequest> = {}) =>
+  pin(caller, undefined, { item: { type, id }, ...more });
 
 describe('items of other types', () => {
   const OTHERS = [
@@ -266,8 +269,6 @@ describe('items of other types', () => {
     ['im_conversation', PinItemType.IM_CONVERSATION],
     ['automation', PinItemType.AUTOMATION],
   ] as const satisfies readonly (readonly [ItemType, PinItemType])[];
-  const pinTyped = (caller: Caller, type: PinItemType, id: string, more: Partial<CreatePinRequest> = {}) =>
-    pin(caller, undefined, { item: { type, id }, ...more });
 
   test.each(OTHERS)('%s: is pinned, moved, hidden from those who cannot read it, and removed', async (type, named) => {
     const editor = await member(WorkspaceRole.EDITOR);
@@ -365,6 +366,37 @@ test('purging an item removes it from every list', async () => {
   await pin(owner, b);
   await publish('resources.resource.purged', a, { resourceIds: [a], workspaceId });
   await eventually(async () => expect(await names(owner)).toEqual(['B']));
+});
+
+describe('an item that leaves a workspace', () => {
+  const elsewhere = newId();
+
+  test('is removed from the lists there: a resource that is moved', async () => {
+    const [gone, kept] = [item('Gone'), item('Kept')];
+    for (const id of [gone, kept]) await pin(owner, id);
+    await pin(owner, gone, { visibility: PinVisibility.ME });
+    await publish('resources.resource.moved', kept, { resourceIds: [kept], workspaceId });
+    await publish('resources.resource.moved', newId(), { resourceIds: [newId(), gone], workspaceId: elsewhere });
+    await eventually(async () => expect(await names(owner)).toEqual(['Kept']));
+  });
+
+  test('is removed from the lists there: an agent', async () => {
+    const [gone, kept] = [item('Gone', { type: 'agent' }), item('Kept', { type: 'agent' })];
+    for (const id of [gone, kept]) await pinTyped(owner, PinItemType.AGENT, id);
+    await publish('agents.agent.updated', kept, { leftWorkspaceIds: [elsewhere] });
+    await publish('agents.agent.updated', kept, { changedFields: ['name'] });
+    await publish('agents.agent.updated', gone, { leftWorkspaceIds: [workspaceId] });
+    await eventually(async () => expect(await names(owner)).toEqual(['Kept']));
+  });
+
+  test('keeps what is pinned after it has come back', async () => {
+    const [back, gone] = [item('Back'), item('Gone')];
+    for (const id of [back, gone]) await pin(owner, id);
+    const before = new Date(Date.now() - 60_000).toISOString();
+    await publish('resources.resource.moved', back, { resourceIds: [back], workspaceId: elsewhere }, before);
+    await publish('resources.resource.purged', gone, { resourceIds: [gone], workspaceId });
+    await eventually(async () => expect(await names(owner)).toEqual(['Back']));
+  });
 });
 
 test('a page after removals skips no pin', async () => {

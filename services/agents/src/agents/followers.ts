@@ -3,7 +3,7 @@ import { inWork, type Where } from '@commonplace/kit/store';
 import type { Departure, Departures } from '@commonplace/platform/departures';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { Parts } from '../parts.js';
-import type { AgentRecord } from '../stores/agents.js';
+import { type AgentRecord, leftWorkspaces } from '../stores/agents.js';
 
 type FollowParts = Pick<Parts, 'agents' | 'agentPins' | 'auth' | 'memberships' | 'store' | 'systemCall'>;
 type LeaverParts = FollowParts & { readonly departures: Departures };
@@ -126,15 +126,15 @@ async function changeAll(
         const changed = { updatedBy: systemActor('agents'), updatedAt: new Date().toISOString() };
         const after = { ...change(agent), ...changed };
         work.replace(agents, agent, after);
-        work.publish(updatedEvent(after));
+        work.publish(updatedEvent(after, leftWorkspaces(agent, after)));
       });
     }
     if (found.length < CHUNK) return;
   }
 }
 
-function updatedEvent({ id, orgId, tenant }: AgentRecord): DomainEvent {
-  const data = { agentId: id, orgId, changedFields: ['status', 'workspaces'] };
+function updatedEvent({ id, orgId, tenant }: AgentRecord, leftWorkspaceIds: readonly string[]): DomainEvent {
+  const data = { agentId: id, orgId, changedFields: ['status', 'workspaces'], leftWorkspaceIds };
   const about = { service: 'agents', type: 'agent.updated', subject: id, data, tenant };
   return createEvent({ ...about, actor: systemActor('agents') });
 }

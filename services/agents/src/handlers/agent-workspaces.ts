@@ -7,7 +7,7 @@ import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { seeAgent } from '../agents/access.js';
 import { type GivenPlace, placesAfter, seenPlaces } from '../agents/places.js';
 import type { Parts } from '../parts.js';
-import type { AgentPlace } from '../stores/agents.js';
+import { type AgentPlace, leftWorkspaces } from '../stores/agents.js';
 import { agentRole, placeMessage } from '../wire/agents.js';
 
 type WorkspaceHandlers = Pick<Handlers<AgentService>, 'listAgentWorkspaces' | 'replaceAgentWorkspaces'>;
@@ -29,7 +29,8 @@ export function createAgentWorkspaceHandlers(parts: Parts): WorkspaceHandlers {
       const workspaceIds = places.map(({ workspaceId }) => workspaceId);
       const changedNow = { updatedBy: context.actor, updatedAt: new Date().toISOString() };
       const after = context.work.replace(parts.agents, agent, { ...agent, places, workspaceIds, ...changedNow });
-      const data = { agentId: agent.id, orgId: agent.orgId, changedFields: ['workspaces'] };
+      const leftWorkspaceIds = leftWorkspaces(agent, after);
+      const data = { agentId: agent.id, orgId: agent.orgId, changedFields: ['workspaces'], leftWorkspaceIds };
       context.work.publish(context.event('agent.updated', agent.id, data, agent.tenant));
       const seen = seenPlaces(after, person, context);
       return present(seen, person, wholeList(seen));

@@ -39,6 +39,12 @@ export interface AgentPlace {
   readonly role: AgentRole;
 }
 
+/** Returns the workspaces in which an agent no longer acts after a change. */
+export const leftWorkspaces = (
+  { workspaceIds: before }: Pick<AgentRecord, 'workspaceIds'>,
+  { workspaceIds: after }: Pick<AgentRecord, 'workspaceIds'>,
+): string[] => before.filter((id) => !after.includes(id));
+
 /** The fields of an agent that a run pins for its whole time. */
 export interface AgentPrompt {
   readonly instructions: string;

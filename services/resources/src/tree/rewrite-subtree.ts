@@ -108,8 +108,13 @@ async function act(
   nodes: readonly Node[],
 ): Promise<Change & { changed: Node[] }> {
   switch (job.kind) {
-    case 'place':
-      return { changed: await placeAll(parts, work, nodes), verb: 'resource.updated' };
+    case 'place': {
+      const leavesWorkspace = job.workspaceIds.length > 1;
+      return {
+        changed: await placeAll(parts, work, nodes),
+        verb: leavesWorkspace ? 'resource.moved' : 'resource.updated',
+      };
+    }
     case 'untag':
       return {
         changed: await retireChunk(parts, work, job.headId, nodes),
