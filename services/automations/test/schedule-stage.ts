@@ -53,6 +53,8 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const conversations = new Set<string>();
   /** The people's own chat sessions, as `<person>:<session>`. */
   const sessions = new Set<string>();
+  /** The people who may not use the agent. */
+  const unusable = new Set<string>();
   /** The resources that everybody can read. */
   const readable = new Set<string>();
   const startRequests: StartWorkRunRequest[] = [];
@@ -91,10 +93,11 @@ export async function openScheduleStage(start = SLOT - 600_000) {
       }),
     }),
     fake(contracts.agentDirectory, {
-      lookUpAgents: async ({ agentIds }) => ({
-        items: agentIds.includes(agentId)
-          ? [{ id: agentId, name: 'Helper', orgId, ownerId: newId(), isActive: true, autoRun: false }]
-          : [],
+      lookUpAgents: async ({ agentIds }, { caller }) => ({
+        items:
+          agentIds.includes(agentId) && !unusable.has(caller.userId)
+            ? [{ id: agentId, name: 'Helper', orgId, ownerId: newId(), isActive: true, autoRun: false }]
+            : [],
       }),
     }),
     fake(contracts.index, {
@@ -170,6 +173,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
       conversations,
       sessions,
       readable,
+      unusable,
       place,
       agentRuns,
       canceled,

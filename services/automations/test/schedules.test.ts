@@ -13,7 +13,7 @@ import {
 } from '@commonplace/proto/automations/v1/schedule.js';
 import { ListSchedulesRequest, UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { planSchedulesThatAreOver } from '../src/schedules/open.js';
 import { openScheduleStage, type ScheduleStage, SLOT } from './schedule-stage.js';
 
@@ -349,6 +349,54 @@ test('the schedule has the rights of the person who last changed its timing', as
   expect((await stage.update(id, { cron: '5 * * * *' }, admin)).actsAs?.id).toBe(admin.userId);
   await expect(stage.update(id, { name: 'Mine' }, stage.person('Editor'))).rejects.toMatchObject({
     reason: 'insufficient_role',
+  });
+});
+
+describe('the creator of a schedule that has the rights of somebody else', () => {
+  const created = async (creator: Caller, target: { automationId?: string; agentId?: string }) => {
+    const made = await stage.create(
+      { ...target, workspaceId: stage.workspaceId, cron: '0 * * * *', input: TEXT },
+      creator,
+    );
+    const admin = stage.person('Admin', WorkspaceRole.ADMIN);
+    expect((await stage.update(made.id, { cron: '5 * * * *' }, admin)).actsAs?.id).toBe(admin.userId);
+    return { id: made.id, admin };
+  };
+  const TEXT = input({ text: 'Hello' });
+
+  test('changes and starts it only as long as they are an editor, if it starts an automation', async () => {
+    const creator = stage.person('Creator');
+    const { id: automationId } = await stage.automation();
+    const { id, admin } = await created(creator, { automationId });
+    await stage.update(id, { name: 'Mine' }, creator);
+    stage.members.set(creator.userId, WorkspaceRole.VIEWER);
+    await stage.announce('tenancy', 'workspace_member.updated', stage.workspaceId);
+    const refused = { reason: 'insufficient_role' };
+    await eventually(() => expect(stage.update(id, { name: 'Other' }, creator)).rejects.toMatchObject(refused));
+    for (const change of [{ triggerNow: true }, { isActive: false }, { overlap: ScheduleOverlap.ALLOW }]) {
+      await expect(stage.update(id, change, creator)).rejects.toMatchObject(refused);
+    }
+    const removal = stage.client.deleteSchedule({ scheduleId: id }, await stage.stage.as(creator));
+    await expect(removal).rejects.toMatchObject(refused);
+    await hasRuns(automationId, 0);
+    await stage.update(id, { triggerNow: true }, admin);
+    await hasRuns(automationId, 1);
+  });
+
+  test('starts it only as long as they may use the agent, if it starts one, and may still pause it', async () => {
+    const creator = stage.person('Creator');
+    const { id, admin } = await created(creator, { agentId: stage.agentId });
+    await stage.update(id, { triggerNow: true }, creator);
+    await eventually(async () => expect(stage.startRequests).toHaveLength(1));
+    stage.unusable.add(creator.userId);
+    await stage.update(id, { isActive: false }, creator);
+    for (const change of [{ triggerNow: true }, { isActive: true }]) {
+      await expect(stage.update(id, change, creator)).rejects.toMatchObject({
+        reason: 'not_found',
+        param: 'target.id',
+      });
+    }
+    await stage.update(id, { isActive: true }, admin);
   });
 });
 

@@ -2,9 +2,18 @@ import type { Caller } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, isOfOlderPeer, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { insufficientScope } from '../definitions/errors.js';
 import { WorkspaceArchived } from '../errors.js';
-import { defaultWorkspace, editPlace, mayAdminister, type Place, readableWorkspaces, readPlace } from '../policy.js';
+import {
+  defaultWorkspace,
+  editPlace,
+  mayAdminister,
+  mayEdit,
+  type Place,
+  readableWorkspaces,
+  readPlace,
+} from '../policy.js';
 import type { Target } from './fields.js';
 import { agentInputOf } from './input.js';
 import type { ScheduleParts } from './parts.js';
@@ -181,9 +190,18 @@ async function usableAgents(
   return usable;
 }
 
-/** Throws unless the caller created the schedule or administers its workspace. */
+/**
+ * Throws unless the caller administers the workspace of the schedule, or created the schedule and still has the role that
+ * its target needs.
+ */
 export function requireMayChange({ schedule, place }: ScheduleAccess, { userId }: Caller): void {
-  if (schedule.createdById !== userId && !mayAdminister(place)) throw InsufficientRole();
+  const isCreator = schedule.createdById === userId && mayStart(schedule, place.role);
+  if (!isCreator && !mayAdminister(place)) throw InsufficientRole();
+}
+
+/** Returns whether a person with a role in its workspace may start the target of a schedule. */
+export function mayStart({ targetType }: Pick<ScheduleRecord, 'targetType'>, role: WorkspaceRole): boolean {
+  return targetType === 'automation' ? mayEdit({ role }) : role !== WorkspaceRole.GUEST;
 }
 
 /** Returns the filter for the schedules that the caller can see, in one workspace or in all. */

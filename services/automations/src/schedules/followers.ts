@@ -9,12 +9,12 @@ import {
 } from '@commonplace/kit/store';
 import { consume } from '@commonplace/platform/events';
 import { type Successor, successorOf } from '../successor.js';
+import { mayStart } from './access.js';
 import { unstartedFires, withdrawFires } from './fires.js';
 import { bySystem, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { pauseSchedule } from './pause.js';
 import { planAnew } from './plan.js';
 import { type PauseReason, type ScheduleRecord, UNSTARTED_STATES } from './records.js';
-import { mayStart } from './start.js';
 
 const CHUNK = 100;
 

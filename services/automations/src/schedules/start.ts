@@ -1,11 +1,11 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { isHidden } from '../hidden-workspaces.js';
-import { mayEdit } from '../policy.js';
 import { CANCEL_TOPIC, hasEnded as hasRunEnded } from '../runs/cancel.js';
 import { startRun } from '../runs/start.js';
+import { mayStart } from './access.js';
 import { firedEvent } from './events.js';
 import { doneFire, unheld, withdrawFires } from './fires.js';
 import { agentInputOf } from './input.js';
@@ -267,11 +267,6 @@ export async function countFailure(
   const { pauseAfterFailures } = schedule;
   if (pauseAfterFailures === 0 || consecutiveFailures < pauseAfterFailures) return pair;
   return pauseSchedule(parts, work, pair, 'failures', now, except);
-}
-
-/** Returns whether a person with a role in its workspace may start the target of a schedule. */
-export function mayStart({ targetType }: Pick<ScheduleRecord, 'targetType'>, role: WorkspaceRole): boolean {
-  return targetType === 'automation' ? mayEdit({ role }) : role !== WorkspaceRole.GUEST;
 }
 
 /** Returns whether the person whose rights a schedule has may still start its target. */

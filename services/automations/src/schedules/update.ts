@@ -6,6 +6,7 @@ import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { rightsOfCaller } from '../acts-as.js';
 import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
+import { mayAdminister, type Place } from '../policy.js';
 import { placeOfTarget, requireAttachments, requireDelivery, requireMayChange, seeSchedule } from './access.js';
 import {
   changesActing,
@@ -43,7 +44,7 @@ export async function updateSchedule(
   if (before.schedule.status === 'completed') throw ScheduleCompleted();
   const mask = maskWithoutNulls(asked, before.schedule);
   const request = { ...asked, updateMask: mask };
-  const changed = await changedSchedule(parts, request, before, context);
+  const changed = await changedSchedule(parts, request, before, access.place, context);
   const now = parts.now();
   const after = await replan(parts, changed, before, mask, now, context);
   if (request.triggerNow) trigger(parts, after.schedule, now, context);
@@ -56,13 +57,17 @@ async function changedSchedule(
   parts: ScheduleParts,
   request: UpdateScheduleRequest,
   { schedule: before, state: { runCount } }: Pair,
+  place: Place,
   context: CallContext,
 ): Promise<ScheduleRecord> {
   const mask = request.updateMask ?? [];
-  if (mask.every((path) => path === 'trigger_now')) return before;
   const target = (changesTarget(mask) ? targetIn(request) : undefined) ?? targetOf(before);
-  if (changesActing(mask)) await requireMayStart(parts, target, before, context);
-  else if (request.isActive && before.status !== 'active') await requireTarget(parts, target, context);
+  const isResumed = request.isActive === true && before.status !== 'active';
+  if (isResumed && !changesActing(mask)) await requireTarget(parts, target, context);
+  // Its runs may have the rights of somebody else, whose agent or automation the creator can no longer start.
+  const startsAsCreator = (isResumed || request.triggerNow) && !mayAdminister(place);
+  if (changesActing(mask) || startsAsCreator) await requireMayStart(parts, target, before, context);
+  if (mask.every((path) => path === 'trigger_now')) return before;
   const now = parts.now();
   const fields = readChange(request, before, {
     ...{ targetType: target.type, runCount, now },
