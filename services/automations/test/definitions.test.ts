@@ -279,6 +279,7 @@ describe('a definition', () => {
       'config.headers.X-A',
       'invalid_value',
     ],
+    ['a header beyond Latin-1', request({ headers: { 'X-A': '5 €' } }), 'config.headers.X-A', 'invalid_value'],
     ['a jump backwards', { type: 'stop', on_error: 'goto:note' }, 'on_error', 'invalid_value'],
     ['a jump to nowhere', { type: 'stop', on_error: 'goto:' }, 'on_error', 'invalid_value'],
     ['something else on an error', { type: 'stop', on_error: 'retry' }, 'on_error', 'invalid_value'],

@@ -332,6 +332,18 @@ test('a request is signed, keeps its webhook-id over retries, and shows no secre
   expect(received).toHaveLength(0);
 });
 
+test('a header that cannot be sent fails at once, and nothing is sent', async () => {
+  const { owner, create, start, until } = stage;
+  const automation = await create([
+    { type: 'http_request', config: { url, headers: { 'x-price': '{{trigger.input.price}}' } } },
+  ]);
+  received.length = 0;
+  await until(owner, await start(owner, automation.id, input({ price: '5 £' })), 'completed');
+  const failed = await until(owner, await start(owner, automation.id, input({ price: '5 €' })), 'failed');
+  expect(failed.error).toMatchObject({ code: 'invalid_value', retryable: false });
+  expect(received).toHaveLength(1);
+});
+
 test('a request to this server itself carries the chain of its run, and others carry none', async () => {
   const { owner, create, start, until } = stage;
   const localhost = url.replace('127.0.0.1', 'localhost');

@@ -18,6 +18,7 @@ const UUID = new RegExp(`^${UUID_PATTERN}$`, 'i');
 const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/;
 const LINE_BREAKS = /[\r\n]/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Headers that the HTTP client or the signature sets. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...['host', 'content-length', 'connection', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive'],
@@ -164,5 +165,11 @@ function headerProblem(name: string, value: unknown): Problem | undefined {
   if (!HEADER_NAME.test(name)) return invalid('is not the name of a header.', at);
   if (OWN_HEADERS.has(name.toLowerCase())) return invalid('is a header that the server sets.', at);
   if (typeof value !== 'string') return wrongType('must be a text.', at);
-  return isLine(value) ? undefined : invalid('must not have line breaks.', at);
+  // A template may name any field; what it becomes is checked when the request is sent.
+  const isValid = templateKind(value) === 'none' ? isHeaderValue : isLine;
+  return isValid(value) ? undefined : invalid(NOT_IN_HEADERS, at);
 }
+
+/** Returns whether a text can be sent as the value of a header. */
+export const isHeaderValue = (text: string): boolean => HEADER_VALUE.test(text);
+export const NOT_IN_HEADERS = 'must not have line breaks, control characters or characters beyond Latin-1.';

@@ -68,15 +68,31 @@ type Masked = Pick<UsedSecrets, 'values' | 'signing'>;
 /** Returns all forms of secrets that are masked, the longest first. */
 function formsOf({ values, signing }: Masked): string[] {
   const plain = [...Object.values(values), ...signing].filter((value) => value.length >= MIN_MASKED_LENGTH);
-  const forms = plain.flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]);
-  return [...new Set(forms)].sort((a, b) => b.length - a.length);
+  const forms = plain.flatMap((value) => [value, ...formsInUrls(value), ...formsInJson(value)]);
+  const long = forms.filter((form) => form.length >= MIN_MASKED_LENGTH);
+  return [...new Set(long)].sort((a, b) => b.length - a.length);
+}
+
+/** Returns a secret as URLs have it: each part of one escapes other characters, and forms write spaces as `+`. */
+function formsInUrls(value: string): string[] {
+  const url = new URL('https://host/');
+  url.pathname = value;
+  url.search = value;
+  const form = new URLSearchParams({ value }).toString().slice('value='.length);
+  return [encodeURIComponent(value), url.pathname.slice(1), url.search.slice(1), form];
+}
+
+/** Returns a secret as JSON has it, also that of writers that escape slashes. */
+function formsInJson(value: string): string[] {
+  const text = JSON.stringify(value).slice(1, -1);
+  return [text, text.replaceAll('/', '\\/')];
 }
 
 /** Returns the number of bytes to read beyond a cut, so that masking leaves no part of a secret before it. */
 export const maxSecretBytes = (secrets: Masked): number =>
   Math.max(0, ...formsOf(secrets).map((form) => Buffer.byteLength(form)));
 
-/** Returns data with the values of secrets masked, including their URL-encoded and JSON-escaped forms. */
+/** Returns data with the values of secrets masked, also as URLs and JSON have them. */
 export function masked(data: unknown, secrets: Masked): unknown {
   const wanted = formsOf(secrets);
   const mask = (value: unknown): unknown => {

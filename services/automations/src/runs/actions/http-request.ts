@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { signedHeaders } from '@commonplace/platform/webhooks';
+import { isHeaderValue, NOT_IN_HEADERS } from '../../definitions/config-check.js';
 import { CHAIN_HEADER, writeChain } from '../../domain/chain.js';
 import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
@@ -93,9 +94,8 @@ function requestIn(guard: Guard, { action, scope }: ActionContext, secrets: Used
 
 function headerValue(name: string, value: unknown): string {
   const text = String(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a header must not have.
-  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(text)) {
-    throw new ActionError('invalid_value', `config.headers.${name}: must not have line breaks.`);
+  if (!isHeaderValue(text)) {
+    throw new ActionError('invalid_value', `config.headers.${name}: ${NOT_IN_HEADERS}`);
   }
   return text;
 }
