@@ -156,6 +156,11 @@ describe('a waiting run', () => {
     expect(behind.map(({ status }) => status)).toEqual(Array(4).fill('queued'));
     const canceled = await ask<Run>('POST', `${pathOf(behind[0] as Run)}/cancel`, { reason: 'No.' });
     expect(canceled.status).toBe('canceled');
+    const archive = (mode: string) => ask('POST', `/workspaces/${scene.workspaceId}/archive`, { mode });
+    await archive('archive');
+    const archived = await owner.post(`${pathOf(first)}/cancel`, {});
+    expect([archived.status, archived.error.code]).toEqual([409, 'workspace_archived']);
+    await archive('unarchive');
     await ask('POST', `${pathOf(first)}/cancel`, {});
     expect((await until(first, 'canceled')).steps.map(({ status }) => status)).toEqual(['completed', 'canceled']);
     const ended = [];
