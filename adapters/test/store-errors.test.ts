@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { isBroken, toKitError } from '../src/mongo/errors.js';
+import { MongoServerError } from 'mongodb';
+import { isBroken, isRefused, toKitError } from '../src/mongo/errors.js';
 
 /** Returns the error of a socket write after the other side has closed. */
 async function errorOfSocket(): Promise<unknown> {
@@ -21,6 +22,18 @@ test('a socket error that the driver passes on means a broken connection', async
   expect(isBroken(error)).toBe(true);
   expect(toKitError(error, 'read')).toMatchObject({ reason: 'service_unavailable', cause: error });
   expect(toKitError(error, 'write')).toMatchObject({ reason: 'timeout', cause: error });
+});
+
+test.each([
+  [13, 'not authorized on commonplace_files to execute command'],
+  [18, 'Authentication failed.'],
+  [8000, 'bad auth : authentication failed'],
+])('a server that refuses the credentials (%s) is unavailable', (code, message) => {
+  const error = new MongoServerError({ code, message });
+  for (const kind of ['read', 'write'] as const) {
+    expect(toKitError(error, kind)).toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable', cause: error });
+  }
+  expect([isRefused(error), isRefused(new MongoServerError({ code: 26 }))]).toEqual([true, false]);
 });
 
 test('a defect stays as it is, and any other error becomes internal', () => {

@@ -1,4 +1,4 @@
-import { AppError } from '@commonplace/kit/errors';
+import { isPassing } from '@commonplace/kit/errors';
 
 /**
  * Maximum number of failures of an event that do not count as attempts because a service that its handler calls was
@@ -6,8 +6,6 @@ import { AppError } from '@commonplace/kit/errors';
  * it is parked, so that an event that itself makes a service fail does not block others forever.
  */
 export const MAX_WAITS = 30;
-
-const TEMPORARY = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 
 /** How often an event has failed. */
 export interface Failures {
@@ -19,8 +17,7 @@ export interface Failures {
 
 /** Counts a failure of an event's handler. */
 export function countFailure(failures: Failures, error: unknown): void {
-  const isWait = error instanceof AppError && TEMPORARY.has(error.code) && failures.waits < MAX_WAITS;
-  if (isWait) failures.waits += 1;
+  if (isPassing(error) && failures.waits < MAX_WAITS) failures.waits += 1;
   else failures.attempts += 1;
 }
 

@@ -1,3 +1,4 @@
+import { Internal } from '@commonplace/kit/errors';
 import type { InstallationRecords } from '@commonplace/kit/installation';
 import { type Log, silentLog } from '@commonplace/kit/log';
 import type { Collection, CollectionSpec, Store, StoredRecord } from '@commonplace/kit/store';
@@ -6,7 +7,7 @@ import { createStoreObservers } from '../store/listeners.js';
 import { observeCommits } from '../store/telemetry.js';
 import { openCollection } from './collection.js';
 import { createCommitQueue, type Work } from './commit-queue.js';
-import { reading } from './errors.js';
+import { isRefused, reading } from './errors.js';
 import { serviceInstallation, sharedInstallation } from './installation.js';
 import { createOutbox, type MongoOutbox } from './outbox.js';
 import { observeConnections } from './pool.js';
@@ -45,7 +46,8 @@ interface Service {
 
 /**
  * Connects to MongoDB. Writes are acknowledged once they are in the journals of a majority, and reads return only such
- * data. Rejects with Unavailable if no primary is found within 10 seconds.
+ * data. Rejects with Unavailable if no primary is found within 10 seconds, and with Internal if it refuses the
+ * credentials.
  */
 export async function openMongoDatabase(options: MongoOptions): Promise<MongoDatabase> {
   const { url, log = silentLog, databasePrefix = 'commonplace_' } = options;
@@ -57,7 +59,8 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
   await reading(async () => client.connect()).catch(async (error) => {
     unobserve();
     await client.close();
-    throw error;
+    // A start does not wait for other credentials, which it would never read.
+    throw isRefused(error.cause) ? Internal({}, { cause: error.cause }) : error;
   });
   const services = new Map<string, Service>();
   const serviceOf = (name: string): Service => {

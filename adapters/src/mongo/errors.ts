@@ -21,6 +21,9 @@ const OUT_OF_TIME = new Set([50, 262, 89, 64]);
 /** The server is stepping down, starting or stopping: nothing was written. */
 const NOT_SERVING = new Set([91, 189, 10107, 11600, 11602, 13435, 13436, 6, 7, 9001, 43, 133, 46]);
 
+/** Unauthorized, AuthenticationFailed, AtlasError: the server refuses the credentials or what they may do. */
+const REFUSED = new Set([13, 18, 8000]);
+
 const OUT_OF_DISK_SPACE = 14031;
 /**
  * Messages by which servers without an error code for it, and hosted servers with a quota, report that the disk is
@@ -88,7 +91,7 @@ export function toKitError(thrown: unknown, kind: 'read' | 'write'): Error {
   if (error instanceof TypeError) return error;
   const options = { cause: error };
   if (isFull(error)) return StorageFull(options);
-  if (isAway(error)) return Unavailable({}, options);
+  if (isAway(error) || isRefused(error)) return Unavailable({}, options);
   if (isTransient(error)) return Unavailable({}, options);
   if (isBroken(error)) return kind === 'read' ? Unavailable({}, options) : Timeout({}, options);
   if (isOutOfTime(error)) return Timeout({}, options);
@@ -109,6 +112,11 @@ export function isAway(error: unknown): boolean {
     error instanceof MongoClientClosedError ||
     (error instanceof MongoError && (AWAY.has(error.name) || NOT_SERVING.has(Number(error.code))))
   );
+}
+
+/** Returns whether the server refused the credentials, as after a rotation: nothing was written. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof MongoServerError && REFUSED.has(Number(error.code));
 }
 
 function isOutOfTime(error: unknown): boolean {

@@ -12,6 +12,7 @@ const AWAY = new Set([
   'RequestError',
   'AuthorizationError',
   'UserAuthenticationExpiredError',
+  'PermissionViolationError',
   'JetStreamError',
   'JetStreamStatusError',
   'JetStreamNotEnabled',

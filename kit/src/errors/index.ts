@@ -127,6 +127,13 @@ export async function namedBy<T>(param: string, found: Promise<T>): Promise<T> {
   }
 }
 
+const PASSING: ReadonlySet<Code> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+
+/** Returns whether something failed only because a service or store was unavailable or too slow: a retry may succeed. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof AppError && PASSING.has(error.code);
+}
+
 export const Timeout = defineError(
   'DEADLINE_EXCEEDED',
   'timeout',

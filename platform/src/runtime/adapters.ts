@@ -21,6 +21,7 @@ import type { Log } from '@commonplace/kit/log';
 import { openSpaceGuard, type SpaceGuard } from '@commonplace/kit/space';
 import type { Store } from '@commonplace/kit/store';
 import { observeBackups } from './backups.js';
+import { waitingFor } from './during-outages.js';
 import { type EventServers, isWithoutNats, type NatsPlace, openEventServers } from './event-servers.js';
 import { endFirstStart, isFirstStart, keyFilesIn, keyName } from './first-start.js';
 import type { ServiceModule } from './module.js';
@@ -297,7 +298,7 @@ async function openServers(mongodbUrl: string, nats: NatsPlace, parts: Parts): P
     await database.close();
     throw error;
   }
-  const { bus } = events;
+  const bus = waitingFor({ name: 'MongoDB', check: database.ping }, events.bus, log);
   const { installationId, holds } = identified;
   const stores = modules.filter((module) => module.stores).map(({ name }) => name);
   const relays = stores.map((name) => startRelay({ outbox: database.outbox(name), bus, log }));

@@ -1,4 +1,4 @@
-import type { DomainEvent } from '@commonplace/kit/events';
+import { type DomainEvent, untilAvailable } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
@@ -18,13 +18,15 @@ export interface IndexerParts {
   readonly changed?: () => void;
   /** Ends all waiting: delayed updates are indexed at once. */
   readonly signal?: AbortSignal;
+  /** Milliseconds between two checks of an unavailable engine; see `untilAvailable`. */
+  readonly retryMs?: number;
 }
 
 /** Keeps the index in sync with the tree. */
 export interface Indexer {
   /**
-   * Handles events of `INDEXED_EVENTS`, in any order and any number of times. Rejects with `DependencyUnavailable` while
-   * the engine of the index is unavailable, which does not count as an attempt.
+   * Handles events of `INDEXED_EVENTS`, in any order and any number of times. While the engine of the index is
+   * unavailable it waits, and then rejects with `DependencyUnavailable`, which does not count as an attempt.
    */
   handle(events: readonly DomainEvent[]): Promise<void>;
   /** Rebuilds the index from scratch; a concurrent call joins a running rebuild. `signal` aborts it. */
@@ -47,6 +49,7 @@ const GONE = /\.(purged|trashed)$/;
 const FETCHED_AT_ONCE = 100;
 const STREAMED_AT_ONCE = 200;
 const REBUILD_TIMEOUT_MS = 6 * 3_600_000;
+const NEVER = new AbortController().signal;
 const RETRY_MS = [1000, 5000, 15_000, 60_000] as const;
 
 export function createIndexer(parts: IndexerParts): Indexer {
@@ -60,7 +63,7 @@ export function createIndexer(parts: IndexerParts): Indexer {
   const indexer: Indexer = {
     handle(events) {
       waiting.set(events, oldestOf(events));
-      const done = last.then(() => apply(parts, recent, events)).catch(rethrow);
+      const done = last.then(() => apply(parts, recent, events)).catch((error) => failed(parts, error));
       last = done.catch(() => {}).finally(() => waiting.delete(events));
       return done;
     },
@@ -106,8 +109,12 @@ async function apply(parts: IndexerParts, recent: Recent, events: readonly Domai
   notify?.();
 }
 
-function rethrow(error: unknown): never {
-  throw error instanceof IndexUnavailable ? DependencyUnavailable({}, { cause: error }) : error;
+/** Rejects with why a batch failed, once the engine of the index is available. */
+async function failed({ index, log, signal = NEVER, retryMs }: IndexerParts, error: unknown): Promise<never> {
+  if (!(error instanceof IndexUnavailable)) throw error;
+  const engine = { name: 'the search index', check: index.requireAvailable };
+  await untilAvailable(engine, { log, signal, ...(retryMs !== undefined && { retryMs }) });
+  throw DependencyUnavailable({}, { cause: error });
 }
 
 /** Indexes the present state of resources. */

@@ -9,6 +9,7 @@ import { eventually } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createIndexer, type Indexer } from '../src/events.js';
 import { type Bench, createBench, entry, everythingIn, WORKSPACE } from '../src/index/contract/harness.js';
+import type { SearchIndex } from '../src/index/port.js';
 import { openSqliteIndex } from '../src/index/sqlite/index.js';
 import { openTypesenseIndex } from '../src/index/typesense/index.js';
 import { createFakeResources, SYSTEM } from './fakes.js';
@@ -43,6 +44,15 @@ function event(type: string, ...resourceIds: string[]): DomainEvent {
 }
 
 const found = async (): Promise<string[]> => (await bench.ids('word')).sort();
+
+/** Creates an indexer that checks an unavailable engine often, and records what it logs about the wait. */
+function waitingIndexer(index: SearchIndex, signal?: AbortSignal): Indexer & { waits: string[] } {
+  const waits: string[] = [];
+  const note = (event: string) => void waits.push(event);
+  const log = { ...silentLog, warn: note, info: note };
+  const options = { systemCall: () => SYSTEM, log, retryMs: 1, ...(signal !== undefined && { signal }) };
+  return { ...createIndexer({ index, resources, ...options }), waits };
+}
 
 describe('indexer', () => {
   test('indexes the current state of each changed resource once', async () => {
@@ -175,23 +185,53 @@ describe('indexer', () => {
     await other.handle([event('resource.purged', 'a')]);
   });
 
-  test('does not count it as an attempt that Typesense cannot be reached or is not ready', async () => {
-    const starting = createServer((_, response) => response.writeHead(503).end('{"message": "Not Ready or Lagging"}'));
-    await new Promise<void>((resolve) => starting.listen(0, '127.0.0.1', resolve).unref());
+  test('ends its wait for Typesense that cannot be reached, and does not count it as an attempt', async () => {
+    const index = openTypesenseIndex({ urls: ['http://127.0.0.1:9'], apiKey: 'k', prefix: 'p', timeoutMs: 500 });
+    const stop = new AbortController();
+    const other = waitingIndexer(index, stop.signal);
     tree(entry('a', { text: 'word' }));
-    for (const port of [9, (starting.address() as AddressInfo).port]) {
-      const index = openTypesenseIndex({
-        urls: [`http://127.0.0.1:${port}`],
-        apiKey: 'k',
-        prefix: 'p',
-        timeoutMs: 500,
+    const failure = other.handle([event('resource.created', 'a')]).catch((error: unknown) => error);
+    await eventually(() => expect(other.waits).toEqual(['events.waiting']));
+    stop.abort();
+    expect(await failure).toMatchObject({ code: 'UNAVAILABLE', reason: 'dependency_unavailable' });
+    await index.close();
+  });
+
+  test.each([
+    ['is not ready', () => 503, 'Not Ready or Lagging'],
+    ['refuses the API key', () => 401, 'Forbidden - a valid `x-typesense-api-key` header must be sent.'],
+    [
+      'has no disk space',
+      (path: string) => (path === '/health' ? 503 : 422),
+      'Rejecting write: running out of resource',
+    ],
+  ])('waits while Typesense %s, and does not count it as an attempt', async (_, refusal, message) => {
+    let refuses = true;
+    const server = createServer(({ url = '' }, response) => {
+      response.setHeader('Content-Type', 'application/json');
+      if (refuses) response.writeHead(refusal(url)).end(JSON.stringify({ message }));
+      else response.writeHead(200).end('{"ok": true, "aliases": []}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const urls = [`http://127.0.0.1:${(server.address() as AddressInfo).port}`];
+    const index = openTypesenseIndex({ urls, apiKey: 'k', prefix: 'p', timeoutMs: 500 });
+    tree(entry('a', { text: 'word' }));
+    const other = waitingIndexer(index);
+    let ended = false;
+    const failure = other
+      .handle([event('resource.created', 'a')])
+      .catch((error: unknown) => error)
+      .finally(() => {
+        ended = true;
       });
-      const other = createIndexer({ index, resources, systemCall: () => SYSTEM, log: silentLog });
-      const failure = await other.handle([event('resource.created', 'a')]).catch((error: unknown) => error);
-      expect(failure).toMatchObject({ code: 'UNAVAILABLE', reason: 'dependency_unavailable' });
-      await index.close();
-    }
-    starting.close();
+    await eventually(() => expect(other.waits).toEqual(['events.waiting']));
+    expect([ended, other.lag() > 0]).toEqual([false, true]);
+    refuses = false;
+    expect(await failure).toMatchObject({ code: 'UNAVAILABLE', reason: 'dependency_unavailable' });
+    expect(other.waits).toEqual(['events.waiting', 'events.continued']);
+    await index.close();
+    server.closeAllConnections();
+    server.close();
   });
 
   test('replaces all entries by those of the owner in a rebuild', async () => {

@@ -256,6 +256,11 @@ export interface InspectedIndex {
 export interface SearchIndex extends VectorIndex, InspectedIndex {
   /** Returns whether the index is new or was created by another version, so that everything has to be indexed again. */
   needsRebuild(): Promise<boolean>;
+  /**
+   * Rejects with `IndexUnavailable` while the engine accepts no change at all, such as one that cannot be reached or
+   * refuses the credentials. Once this resolves, a change that fails is itself at fault.
+   */
+  requireAvailable(): Promise<void>;
   upsert(entries: readonly IndexEntry[]): Promise<void>;
   remove(ids: readonly string[]): Promise<void>;
   search(query: IndexQuery): Promise<IndexAnswer>;

@@ -78,6 +78,7 @@ export async function openSqliteIndex({ path, limits, keepAnswers = true }: Sqli
   await stats();
   return {
     needsRebuild: async () => !(await stats()).complete,
+    requireAvailable: async () => {},
     upsert: (entries) => write({ kind: 'upsert', entries }),
     remove: (ids) => write({ kind: 'remove', ids }),
     search,

@@ -49,6 +49,8 @@ export interface Server {
   unpoint(alias: string): Promise<void>;
   /** Returns the total bytes of memory that the server uses. */
   memory(): Promise<number>;
+  /** Resolves if the server accepts the API key, and writes: it is ready and has memory and disk space for them. */
+  check(): Promise<void>;
   close(): void;
 }
 
@@ -134,6 +136,10 @@ export function openServer({ urls, apiKey, timeoutMs = 5000 }: ServerOptions): S
       const metrics = await read(() => client.metrics.retrieve());
       return Number(metrics.typesense_memory_active_bytes);
     },
+    async check() {
+      await read(() => client.health.retrieve());
+      await read(() => client.aliases().retrieve());
+    },
     close() {
       httpAgent.destroy();
       httpsAgent.destroy();
@@ -167,9 +173,18 @@ async function withDeadline<T>(work: () => Promise<T>, deadlineMs: number): Prom
   }
 }
 
-/** Returns whether no node has answered, or the last one was not ready or failed itself. */
+/** Statuses of a server that refuses the API key, as after a rotation, or has too many requests. */
+const REFUSES_ALL: ReadonlySet<number | undefined> = new Set([401, 403, 429]);
+/** Message of a server that has too little memory or disk space for any write. */
+const NO_ROOM = /running out of resource/i;
+
+/**
+ * Returns whether no node has answered, or the last one was not ready, failed itself or refuses all requests: the same
+ * request can succeed later.
+ */
 function isAway(error: unknown): boolean {
-  return !(error instanceof Errors.TypesenseError) || error instanceof Errors.ServerError;
+  if (!(error instanceof Errors.TypesenseError) || error instanceof Errors.ServerError) return true;
+  return REFUSES_ALL.has(error.httpStatus) || NO_ROOM.test(error.message);
 }
 
 interface Result {
@@ -186,6 +201,7 @@ interface Result {
 function foundIn({ found, hits = [], facet_counts: counted = [], code, error }: Result): SearchResult {
   if (found === undefined) {
     if (code === 404) throw new MissingCollection(`Typesense: ${error}`);
+    if (REFUSES_ALL.has(code)) throw new IndexUnavailable(`Typesense: ${error}`);
     throw new IndexFailure(`Typesense: ${error ?? 'a search has no result'}`);
   }
   const facets = counted.map(({ field_name: field, counts }) => {
@@ -203,5 +219,6 @@ function lineOf(line: string): Line {
   if (success) return 'ok';
   if (code === 409) return 'exists';
   if (code === 404) return 'missing';
-  throw new IndexFailure(`Typesense refuses an entry: ${error}`);
+  const Failure = NO_ROOM.test(error ?? '') ? IndexUnavailable : IndexFailure;
+  throw new Failure(`Typesense refuses an entry: ${error}`);
 }

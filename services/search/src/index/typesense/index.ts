@@ -146,6 +146,7 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
 
   const index: SearchIndex = {
     needsRebuild: async () => isIncomplete(await generations.current()),
+    requireAvailable: () => server.check(),
     upsert: (entries) => inTurn(() => change(entries.map((upsert) => ({ upsert })))),
     remove: (ids) => inTurn(() => change(ids.map((remove) => ({ remove })))),
     async search(query) {
