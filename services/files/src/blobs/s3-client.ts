@@ -33,8 +33,7 @@ export function openS3Client({ endpoint, region, credentials }: Place): S3Client
       try {
         return await withinCall(next(request));
       } catch (error) {
-        if (isFull(error)) throw StorageFull({ cause: error });
-        throw isAway(error) ? unavailable(error) : error;
+        throw storeError(error);
       }
     },
     { name: 'boundedByCall', step: 'initialize' },
@@ -42,28 +41,50 @@ export function openS3Client({ endpoint, region, credentials }: Place): S3Client
   return client;
 }
 
+/**
+ * Converts an error of a request, or of reading the body of its answer: a full or unavailable bucket is reported as an
+ * AppError, and any other error returned as it is.
+ */
+export function storeError(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  if (isFull(error)) return StorageFull({ cause: error });
+  return isAway(error) ? unavailable(error) : error;
+}
+
 /** Error names by which S3-compatible servers report that the disk or a quota is full. */
 const FULL = /^(XMinio)?(StorageFull|AdminBucketQuotaExceeded|QuotaExceeded|InsufficientStorage|ServiceQuotaExceeded)/;
 const INSUFFICIENT_STORAGE = 507;
 
+interface Failure {
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly name?: string;
+  readonly code?: string;
+}
+
 function isFull(error: unknown): boolean {
-  if (error instanceof AppError) return false;
-  const { $metadata, name } = error as { $metadata?: { httpStatusCode?: number }; name?: string };
+  const { $metadata, name } = error as Failure;
   return $metadata?.httpStatusCode === INSUFFICIENT_STORAGE || FULL.test(name ?? '');
 }
 
-/** Checks whether an error is a network failure or an error of the server (status 500 or above). */
+/** Statuses of a bucket that refuses the credentials, as after a rotation, or has too many requests. */
+const REFUSES_ALL: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Error names that mean the same without such a status: of expired or missing credentials, and of a missing bucket. */
+const NONE_SERVED = /^(ExpiredToken|TokenRefreshRequired|InvalidToken|CredentialsProviderError|NoSuchBucket)/;
+const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_SOCKET|ERR_STREAM_PREMATURE)/;
+
+/**
+ * Checks whether the bucket serves no request at present: a network failure, an error of the server (status 500 or
+ * above), or a refusal that is no fault of the request.
+ */
 function isAway(error: unknown): boolean {
-  if (error instanceof AppError) return false;
-  const { $metadata, code, name } = error as { $metadata?: { httpStatusCode?: number }; code?: string; name?: string };
+  const { $metadata, code, name = '' } = error as Failure;
   const status = $metadata?.httpStatusCode;
-  if (status !== undefined) return status >= 500;
+  if (NONE_SERVED.test(name)) return true;
+  if (status !== undefined && (status >= 500 || REFUSES_ALL.has(status))) return true;
   return name === 'TimeoutError' || (code !== undefined && NETWORK.test(code));
 }
 
-const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ERR_SOCKET)/;
-
 function unavailable(cause: unknown): AppError {
-  const message = 'The file store does not answer. Try again shortly.';
+  const message = 'The file store is not available. Try again shortly.';
   return new AppError('UNAVAILABLE', 'dependency_unavailable', message, { retryAfter: 1, cause });
 }

@@ -23,7 +23,7 @@ import {
   type SignedUrl,
   type StoredBytes,
 } from './port.js';
-import { openS3Client } from './s3-client.js';
+import { openS3Client, storeError } from './s3-client.js';
 import { readInstallation } from './s3-installation.js';
 import { listParts, unfinishedUploads } from './s3-parts.js';
 import { parseS3Url } from './s3-url.js';
@@ -53,7 +53,7 @@ export function openS3Store({ url, publicUrl, partBytes = PART_BYTES }: S3Option
       if (nameOf(error) === 'InvalidRange') return { Body: undefined };
       throw isMissing(error) ? new BlobMissing(key) : error;
     });
-    if (Body !== undefined) yield* Body as unknown as AsyncIterable<Buffer>;
+    if (Body !== undefined) yield* received(Body as unknown as AsyncIterable<Buffer>);
   }
 
   const head = (key: string) =>
@@ -192,6 +192,15 @@ export function openS3Store({ url, publicUrl, partBytes = PART_BYTES }: S3Option
     },
   };
   return store;
+}
+
+/** Yields the bytes of an answer; a connection that breaks in the middle means that the bucket is unavailable. */
+async function* received(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw storeError(error);
+  }
 }
 
 function required(stored: StoredBytes, expected?: ExpectedBytes): StoredBytes {
