@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, isPassing } from '@commonplace/kit/errors';
 import { attributionOf, sourceOf } from '../credits/attribution.js';
 import type { Ledger } from '../credits/ledger.js';
 import { settleLater } from '../credits/settlements.js';
@@ -42,7 +42,7 @@ export class Charges {
         await this.ledger.reserve(this.keyOf(step), attributionOf(this.run), micros, { max: this.run.maxMicros });
         return;
       } catch (error) {
-        if (!isUnreachable(error)) {
+        if (!isPassing(error)) {
           if (!(error instanceof AppError) || !NO_CREDIT.has(error.reason)) throw error;
           if (!isHeldByOthers(error) || Date.now() >= until) throw new RunFailure('credit_limit', error.message, false);
         }
@@ -73,7 +73,7 @@ export class Charges {
       try {
         return await (isUnused ? this.ledger.release(key) : this.ledger.settle(key, about, spent));
       } catch (error) {
-        if (!isUnreachable(error)) throw error;
+        if (!isPassing(error)) throw error;
         if (this.signal.aborted) return isUnused ? undefined : settleLater(this.parts, key, about, spent);
       }
       await this.pause().catch(() => {});
@@ -87,11 +87,6 @@ export class Charges {
   private keyOf({ seq, attempt }: StepRecord): ChargeKey {
     return { source: sourceOf(this.run), runId: this.run.id, step: seq, attempt };
   }
-}
-
-/** Returns whether the error means that the ledger is unavailable or too slow. */
-function isUnreachable(error: unknown): boolean {
-  return error instanceof AppError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED');
 }
 
 /** Returns whether credits and caps would suffice once the reservations of other work have ended. */

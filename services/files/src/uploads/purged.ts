@@ -11,6 +11,8 @@ export function forgetPurged(parts: SweeperParts, bus: EventBus): Promise<Subscr
     const ids = [...new Set(events.flatMap(({ data }) => data.resourceIds))];
     const files = await parts.files.getMany(ids);
     for (const { id } of files) await purgeFile(parts, id);
-    if (files.length > 0) await deleteDeadBlobs(parts);
+    if (files.length === 0) return;
+    // The sweeper retries what an unavailable bucket prevents.
+    await deleteDeadBlobs(parts).catch((error) => parts.log.warn('files.bytes_not_deleted', { error }));
   });
 }

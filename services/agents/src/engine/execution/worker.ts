@@ -1,10 +1,10 @@
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, isPassing } from '@commonplace/kit/errors';
 import { openQueue } from '@commonplace/kit/jobs';
 import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import type { Parts, RunQueue } from '../../parts.js';
 import { endRun } from '../../runs/end.js';
 import { type RunRecord, runQueue } from '../../stores/runs.js';
-import { failureOf, RunFailure } from '../failure.js';
+import { failureOf } from '../failure.js';
 import { latestEndOf } from './asking.js';
 import { RunExecution } from './execution.js';
 
@@ -25,7 +25,7 @@ export function openRunQueue(parts: Parts): Promise<RunQueue> {
     pick: (room, running) => pickRuns(parts, room, running),
     onClaim: (work, record) => claimRun(parts, work, record),
     run: (job) => new RunExecution(parts, job).run(),
-    isFinal: (error) => !isPassing(error),
+    isFinal: (error) => !(isPassing(error) || error instanceof LostRace),
     onGivenUp: (job, error) =>
       endRun(parts, job, { status: 'failed', error: failureOf(error).failure, output: undefined, message: {} }),
   });
@@ -139,11 +139,4 @@ function takeTurns(waiting: RunRecord[], load: Map<string, number>, limit: numbe
     chosen.push(next);
   }
   return chosen;
-}
-
-/** Returns whether a failure is transient, so that a retry may succeed. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof RunFailure) return false;
-  if (error instanceof LostRace) return true;
-  return error instanceof AppError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED');
 }

@@ -1,4 +1,4 @@
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, isPassing } from '@commonplace/kit/errors';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import { BlobMissing } from '../../blobs/port.js';
@@ -10,8 +10,9 @@ import { nextQueued } from './queue.js';
 import { removeImport } from './remove.js';
 import { runImport } from './run.js';
 
-const MAX_FAILURES = 10;
-const BACKOFF = { firstMs: 5_000, maxMs: 5_000 };
+/** Consecutive failures after which an import fails: something that it needs may be unavailable for 20 minutes. */
+const MAX_FAILURES = 30;
+const BACKOFF = { firstMs: 5_000, maxMs: 60_000 };
 
 class Stopped extends Error {}
 
@@ -30,7 +31,7 @@ export function openImportQueue(parts: ImportParts): Promise<Queue<ImportRecord>
       runImport(parts, job, () => {
         if (job.isStopping) throw new Stopped();
       }),
-    isFinal: (error) => !isPassing(error),
+    isFinal: (error) => !(isPassing(error) || error instanceof LostRace),
     onGivenUp: (job, error) => failImport(parts, job, faultOf(error)),
   });
 }
@@ -39,7 +40,8 @@ export function openImportQueue(parts: ImportParts): Promise<Queue<ImportRecord>
 export function openRemovalQueue(parts: ImportParts): Promise<Queue<RemovalRecord>> {
   const { store, log } = parts;
   return openQueue<RemovalRecord>({
-    ...{ store, log, spec: removalQueue, concurrency: 1 },
+    ...{ store, log, spec: removalQueue, concurrency: 1, maxFailures: Number.POSITIVE_INFINITY },
+    isFinal: (error, failures) => failures >= MAX_FAILURES && !isPassing(error),
     run: (job) => removeImport(parts, job),
   });
 }
@@ -71,13 +73,6 @@ async function claim(
     if (error instanceof AppError && error.reason === 'limit_reached') return undefined;
     throw error;
   }
-}
-
-/** Returns whether a failure is transient, so that a retry may succeed. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof ImportFault) return false;
-  if (error instanceof LostRace) return true;
-  return error instanceof AppError && (error.code === 'UNAVAILABLE' || error.code === 'DEADLINE_EXCEEDED');
 }
 
 function faultOf(error: unknown): ImportFault {
