@@ -106,6 +106,32 @@ describe('retries', () => {
   });
 });
 
+test('a read that an overloaded replica refuses is answered by another one', async () => {
+  const definitions = [contracts.orgs.definition];
+  const release: (() => void)[] = [];
+  const replica = (unary: () => Promise<unknown>, maxConcurrent: number) => {
+    const served = Object.values(contracts.orgs.definition).map(({ path, responseStream }): [string, ServedMethod] => {
+      return [path, { streams: responseStream, unary, stream: async function* () {} }];
+    });
+    const shedding = openShedding({ maxConcurrent, maxDelayMs: 0 });
+    return openGrpcServer({ host: '127.0.0.1', port: 0, definitions, methods: new Map(served), shedding });
+  };
+  const full = await replica(() => new Promise((resolve) => release.push(() => resolve({ items: [] }))), 1);
+  const free = await replica(async () => ({ items: [] }), 1000);
+  const list = (channel: ReturnType<typeof openGrpcChannel>) =>
+    channel.client(contracts.orgs).listOrgs(ListOrgsRequest.fromPartial({}), options());
+  const direct = openGrpcChannel(() => `127.0.0.1:${full.port}`, peers);
+  const first = list(direct);
+  await eventually(() => expect(release).toHaveLength(1));
+  const both = openGrpcChannel(() => `ipv4:127.0.0.1:${full.port},127.0.0.1:${free.port}`, peers);
+  for (let i = 0; i < 10; i++) expect(await list(both)).toMatchObject({ items: [] });
+  expect(release).toHaveLength(1);
+  release[0]?.();
+  await first;
+  for (const channel of [direct, both]) await channel.close();
+  for (const server of [full, free]) await server.close(0);
+});
+
 test('an overloaded service refuses calls, background work first', async () => {
   const methods = new Map<string, ServedMethod>();
   const release: (() => void)[] = [];

@@ -189,14 +189,14 @@ function unary(method: ServedMethod, gate: Gate): handleUnaryCall<unknown, unkno
     try {
       gate.enter(call, incoming);
     } catch (error) {
-      callback(wireError(asAppError(error)));
+      callback(wireError(asAppError(error), { atGate: true }));
       return;
     }
     servedWithin(incoming, () => method.unary(call.request, incoming))
       .finally(gate.leave)
       .then(
         (answer) => callback(null, answer, replyTrailer(incoming.reply, utilization())),
-        (error: unknown) => callback(wireError(asAppError(error), incoming.reply)),
+        (error: unknown) => callback(wireError(asAppError(error), { reply: incoming.reply })),
       );
   };
 }
@@ -216,7 +216,7 @@ function streaming(path: string, method: ServedMethod, gate: Gate): handleServer
       const messages = method.stream(call.request, incoming);
       await servedWithin(incoming, () => send(call, watches ? afterFirst(messages, leave) : messages));
     } catch (error) {
-      call.emit('error', wireError(asAppError(error)));
+      call.emit('error', wireError(asAppError(error), { atGate: !entered }));
     } finally {
       leave();
     }
@@ -253,11 +253,15 @@ function incomingCall(call: ServerCall): ArrivedCall {
   return incoming;
 }
 
-/** Converts an AppError to the form that grpc-js sends, with the handler's reply metadata. */
-function wireError(error: AppError, reply: Reply = {}) {
+/**
+ * Converts an AppError to the form that grpc-js sends, with the handler's reply metadata. `atGate` is whether the call was
+ * refused before its handler ran.
+ */
+function wireError(error: AppError, { reply = {}, atGate = false }: { reply?: Reply; atGate?: boolean }) {
   const metadata = replyTrailer(reply, utilization()) ?? new Metadata();
-  // A service that answers is reachable, so the channel must not retry what it refused.
-  if (error.code === 'UNAVAILABLE') metadata.set(PUSHBACK, '-1');
+  // Another replica may have capacity for what this one refuses. What a handler refuses, such as for a service further
+  // on, has been retried there.
+  if (error.code === 'UNAVAILABLE' && !atGate) metadata.set(PUSHBACK, '-1');
   const details = encodeStatus(error);
   if (details.length < ANSWER_BYTES) metadata.set(STATUS_KEY, details);
   return { code: status[error.code], details: error.reason, metadata };
