@@ -110,6 +110,22 @@ describe('a start', () => {
     await expect(start(bothStores())).rejects.toThrow('does not say to which installation it belongs');
   });
 
+  test('on a store that was emptied and filled again by running processes claims it, if it is held', async () => {
+    const { installationId } = await start(bothStores());
+    fill('index');
+    rmSync(join(folder, 'index.json'));
+    await records.update((before) => ({ ...before, tokens: { index: ['own'] } }));
+    const heldBy = (token: string | undefined): IdentifiedStore => {
+      const read = async () => (token === undefined ? undefined : { token, tag: '1' });
+      return { ...markIn(folder, 'index'), hold: { read, write: async () => false } };
+    };
+    for (const token of ['of another database', undefined]) {
+      await expect(start([heldBy(token)])).rejects.toThrow('COMMONPLACE_ADOPT=index');
+    }
+    await start([heldBy('own')]);
+    expect(await markIn(folder, 'index').readId()).toBe(installationId);
+  });
+
   test('with an empty database beside keys is refused', async () => {
     await expect(start([], [], ['secret.key'])).rejects.toThrow('COMMONPLACE_ADOPT=keys');
     expect(await start([], ['keys'], ['secret.key'])).toMatchObject({ origin: 'new' });

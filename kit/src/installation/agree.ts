@@ -39,7 +39,7 @@ export async function agree(
   }
   const problems: string[] = [];
   for (const { store, id } of found) {
-    const problem = await bind(store, id, known, options);
+    const problem = await bind(store, id, { ...known, isHeld: () => isHeld(records, store) }, options);
     if (problem !== undefined) problems.push(problem);
   }
   if (problems.length > 0) throw new ConfigError(problems);
@@ -88,7 +88,7 @@ async function begin(
 async function bind(
   store: IdentifiedStore,
   id: string | undefined,
-  { installationId, origin, bound }: Installation,
+  { installationId, origin, bound, isHeld }: Installation & { isHeld(): Promise<boolean> },
   { adopt, log }: AgreeOptions,
 ): Promise<string | undefined> {
   if (id === installationId) return undefined;
@@ -102,7 +102,7 @@ async function bind(
   }
   const isEmpty = await store.isEmpty();
   const fromBefore = origin === 'upgrade' && !bound.includes(store.kind);
-  if (!isEmpty && !fromBefore && !adopted) {
+  if (!isEmpty && !fromBefore && !adopted && !(await isHeld())) {
     // Another process of the installation may have claimed and used the store since it was read.
     const now = await store.readId();
     return now === installationId ? undefined : unclaimed(installationId, store);
@@ -112,6 +112,16 @@ async function bind(
   }
   const now = await store.claim(installationId);
   return now === installationId ? undefined : foreign(place, installationId, store, now);
+}
+
+/**
+ * Returns whether the store has a token that these records wrote: it is their own, and lost its id when it was emptied
+ * under running processes, which have filled it again.
+ */
+async function isHeld(records: InstallationRecords, { kind, hold }: IdentifiedStore): Promise<boolean> {
+  const found = await hold?.read();
+  if (found === undefined) return false;
+  return (await records.read())?.tokens?.[kind]?.includes(found.token) ?? false;
 }
 
 const NAMED: Record<StoreKind, string> = {

@@ -145,6 +145,16 @@ describe('schedule of checks', () => {
     expect(check.done.length).toBe(length);
   });
 
+  test('builds a lost index at the next poll, not only at the next check', async () => {
+    const check = recorded();
+    let built = 0;
+    const ensureBuilt = async () => void built++;
+    const schedule = startSchedule({ check, ensureBuilt, waitingEvents: async () => 0, log, everyMs: 0, pollMs: 5 });
+    await eventually(async () => expect(built).toBeGreaterThan(2));
+    expect(check.done).toEqual([]);
+    await schedule.close();
+  });
+
   test('checks everything once when the broker is reachable again', async () => {
     const check = recorded();
     let there = true;

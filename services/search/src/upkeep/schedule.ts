@@ -4,7 +4,7 @@ import type { DriftCheck } from './drift.js';
 
 export interface ScheduleParts {
   readonly check: DriftCheck;
-  /** Builds an index that is empty or incomplete. */
+  /** Builds an index that is empty or incomplete, as one whose server has lost it. */
   readonly ensureBuilt: (signal: AbortSignal) => Promise<void>;
   /**
    * Returns the number of events that wait for the index. Rejects, or does not answer, while the broker is unreachable.
@@ -28,7 +28,10 @@ const CHECKS_PER_FULL_CHECK = 24;
 /** Random share that is added to the interval, so that replicas check at different times. */
 const JITTER = 0.1;
 
-/** Starts a periodic check, and a full one each time the broker is reachable again. */
+/**
+ * Starts a periodic check, and a full one each time the broker is reachable again. At each poll it builds an index that is
+ * incomplete.
+ */
 export function startSchedule({
   check,
   ensureBuilt,
@@ -47,10 +50,10 @@ export function startSchedule({
     const answered = await withinTime(waitingEvents(), lookMs);
     const back = lost && answered;
     lost = !answered;
+    await ensureBuilt(signal);
     if (lost || (!back && Date.now() < due)) return;
     due = nextAfter(everyMs);
     checks++;
-    await ensureBuilt(signal);
     const drift = back || checks % CHECKS_PER_FULL_CHECK === 0 ? await check.full(signal) : await check.quick(signal);
     log.debug('index.checked', { ...drift });
   }

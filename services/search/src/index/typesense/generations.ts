@@ -1,6 +1,6 @@
 import { IndexFailure } from '../port.js';
 import { MissingCollection, type Server } from './client.js';
-import { createdAt, type Names, type Naming, namesOf } from './names.js';
+import { createdAt, isIncomplete, type Names, type Naming, namesOf } from './names.js';
 import { entriesSchema, locksSchema, modelsSchema, wordsSchema } from './schema.js';
 
 /**
@@ -12,6 +12,10 @@ export interface Generations {
   ready(): Promise<void>;
   /** Returns the collection of entries that answers; its name shows whether it is complete. */
   current(): Promise<string>;
+  /** Returns whether the index that answers contains everything. */
+  isComplete(): Promise<boolean>;
+  /** Returns the same without a request, if the index was complete when this process last looked. */
+  recallComplete(): Promise<boolean>;
   /** Calls `work` for the index that answers and the one that is being filled, and for those that appear meanwhile. */
   onEach(work: (names: Names, filling: boolean) => Promise<void>): Promise<void>;
   /** Creates an index for a rebuild, which gets all changes from now on. */
@@ -26,6 +30,14 @@ const OTHER_VERSION_TTL_MS = 3_600_000;
 
 export function createGenerations(server: Server, naming: Naming): Generations {
   let made: Promise<void> | undefined;
+  let complete = false;
+
+  /** Returns the error for an index that is gone, as after the loss of a server; the next call creates it again. */
+  function deleted(): IndexFailure {
+    made = undefined;
+    complete = false;
+    return new IndexFailure('the index was deleted');
+  }
 
   async function listed(): Promise<{ current: string | undefined; next: string | undefined }> {
     const aliases = await server.aliases();
@@ -72,20 +84,21 @@ export function createGenerations(server: Server, naming: Naming): Generations {
     async current() {
       await generations.ready();
       const { current } = await listed();
-      if (current !== undefined) return current;
-      made = undefined;
-      throw new IndexFailure('the index was deleted');
+      if (current === undefined) throw deleted();
+      return current;
     },
+    async isComplete() {
+      complete = !isIncomplete(await generations.current());
+      return complete;
+    },
+    recallComplete: async () => complete || generations.isComplete(),
     async onEach(work) {
       const done = new Set<string>();
       const missing = new Set<string>();
       for (;;) {
         const current = await generations.current();
         const { next } = await listed();
-        if (missing.has(current)) {
-          made = undefined;
-          throw new IndexFailure('the index was deleted');
-        }
+        if (missing.has(current)) throw deleted();
         const todo = [current, next].filter((name) => name !== undefined && !done.has(name)) as string[];
         if (todo.length === 0) return;
         for (const name of todo) {

@@ -53,7 +53,6 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   };
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
-  let complete = false;
 
   /** Runs the writes of this process one after the other, because they read the stored state first. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -69,11 +68,6 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
       const some = folded.slice(at, at + CHANGED_AT_ONCE);
       await generations.onEach((names, filling) => applyChanges(writing, names, filling, some));
     }
-  }
-
-  async function isComplete(): Promise<boolean> {
-    complete ||= !isIncomplete(await generations.current());
-    return complete;
   }
 
   async function stats(): Promise<IndexStats> {
@@ -145,13 +139,13 @@ export function openTypesenseIndex({ prefix, ...options }: TypesenseIndexOptions
   }
 
   const index: SearchIndex = {
-    needsRebuild: async () => isIncomplete(await generations.current()),
+    needsRebuild: async () => !(await generations.isComplete()),
     requireAvailable: () => server.check(),
     upsert: (entries) => inTurn(() => change(entries.map((upsert) => ({ upsert })))),
     remove: (ids) => inTurn(() => change(ids.map((remove) => ({ remove })))),
     async search(query) {
       if (closed) throw new IndexFailure('the index is closed');
-      const whole = await isComplete();
+      const whole = await generations.recallComplete();
       return { ...(await search(searching, query)), complete: whole };
     },
     rebuild,
