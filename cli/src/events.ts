@@ -57,7 +57,10 @@ export function handleParkedEvents(
 }
 
 async function consumersOf(parked: ParkedBeside, consumer: string | undefined): Promise<string[]> {
-  return consumer === undefined ? parked.parkedConsumers() : [consumer];
+  if (consumer === undefined) return parked.parkedConsumers();
+  const known = await parked.consumers();
+  if (known.includes(consumer)) return [consumer];
+  throw new CommandError(EXIT.usage, `there is no consumer ${consumer}; there are ${known.join(', ') || 'none yet'}`);
 }
 
 async function requireParked(parked: ParkedBeside, consumers: readonly string[], ids: readonly string[]) {

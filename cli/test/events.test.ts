@@ -26,6 +26,7 @@ test('lists parked events, redelivers them, and deletes them while the system ru
     if (!mended) throw new Error('the index did not answer');
     done.push(event?.id ?? '');
   });
+  await bus.subscribe({ consumer: 'notifications', types: ['commonplace.test.other'] }, async () => {});
   await bus.publish(events);
   await eventually(async () => expect(await bus.parkedCount('search-index')).toBe(3));
   mended = true;
@@ -37,6 +38,13 @@ test('lists parked events, redelivers them, and deletes them while the system ru
     error: expect.stringContaining('the index did not answer'),
   });
   expect((await run('list', '--consumer', 'notifications')).answer.events).toEqual([]);
+  for (const args of [['list'], ['retry', '--all'], ['delete', '--all']]) {
+    const { code, answer } = await run(...args, '--consumer', 'search-indx');
+    expect([code, answer.error?.message]).toEqual([
+      EXIT.usage,
+      'there is no consumer search-indx; there are notifications, search-index',
+    ]);
+  }
   expect(await run('retry', second)).toEqual({ code: EXIT.ok, answer: { events: 1 } });
   await eventually(() => expect(done).toEqual([second]));
   expect((await run('retry', second)).code).toBe(EXIT.missing);

@@ -83,6 +83,7 @@ export async function openNatsBus(options: NatsOptions): Promise<TracedBus> {
         const info = await ifThere(jsm.consumers.info(names.stream, names.durable(consumer)));
         return info === undefined ? 0 : info.num_pending + info.num_ack_pending;
       }),
+    consumers: parking.consumers,
     parkedConsumers: parking.parkedConsumers,
     parked: parking.parked,
     parkedCount: parking.count,

@@ -38,8 +38,8 @@ export async function inspectNats(url: string, timeoutMs: number): Promise<NatsF
     const info = await ifThere(jsm.streams.info(stream));
     const consumers: NatsConsumerFacts[] = [];
     if (info !== undefined) {
-      for await (const { name, num_pending, num_ack_pending } of jsm.consumers.list(stream)) {
-        consumers.push({ name, waiting: num_pending + num_ack_pending });
+      for await (const { name, config, num_pending, num_ack_pending } of jsm.consumers.list(stream)) {
+        consumers.push({ name: config.description ?? name, waiting: num_pending + num_ack_pending });
       }
     }
     return {

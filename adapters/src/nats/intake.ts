@@ -162,6 +162,8 @@ async function ensureConsumer(
 ): Promise<void> {
   const durable = names.durable(consumer);
   const changeable = {
+    // The durable name of a consumer can be a hash; operators see this one.
+    description: consumer,
     filter_subjects: [...disjoint(types).map(names.subject), names.again(consumer)].sort(),
     max_ack_pending: window,
     ack_wait: nanos(silenceMs),
@@ -179,7 +181,7 @@ async function ensureConsumer(
     });
     return;
   }
-  const { filter_subjects, max_ack_pending, ack_wait } = info.config;
-  const now = { filter_subjects: [...(filter_subjects ?? [])].sort(), max_ack_pending, ack_wait };
+  const { description, filter_subjects, max_ack_pending, ack_wait } = info.config;
+  const now = { description, filter_subjects: [...(filter_subjects ?? [])].sort(), max_ack_pending, ack_wait };
   if (JSON.stringify(now) !== JSON.stringify(changeable)) await jsm.consumers.update(names.stream, durable, changeable);
 }

@@ -31,7 +31,12 @@ export function createParking(connection: { link(): Promise<Link> }, names: Name
     });
   return {
     park: (consumer, parked) => put(names.parked(consumer, parked.event.id), parked),
-    parkedConsumers: () => using((link) => readConsumers(link, names)),
+    consumers: () =>
+      using(async (link) => {
+        const byToken = await readConsumers(link, names);
+        return [...new Set([...byToken.values(), ...(await readParkedConsumers(link, names, byToken))])].sort();
+      }),
+    parkedConsumers: () => using(async (link) => readParkedConsumers(link, names, await readConsumers(link, names))),
     parked: (consumer) => using(async (link) => (await places(link, names, consumer)).map(({ parked }) => parked)),
     count: (consumer) => using((link) => countPlaces(link, names, consumer)),
     unpark: (consumer, eventIds) =>
@@ -71,10 +76,25 @@ function choose(places: readonly Place[], eventIds?: readonly string[]): readonl
   return eventIds === undefined ? places : places.filter(({ parked }) => eventIds.includes(parked.event.id));
 }
 
-async function readConsumers({ jsm }: Link, names: Names): Promise<string[]> {
+/** Returns the names of the durable consumers by their names on the server. */
+async function readConsumers({ jsm }: Link, names: Names): Promise<Map<string, string>> {
+  const byToken = new Map<string, string>();
+  if ((await ifThere(jsm.streams.info(names.stream))) === undefined) return byToken;
+  for await (const { name, config } of jsm.consumers.list(names.stream)) {
+    if (config.durable_name !== undefined) byToken.set(name, config.description ?? name);
+  }
+  return byToken;
+}
+
+/** Returns the names of the consumers with parked events; the name on the server of one that no longer exists. */
+async function readParkedConsumers(
+  { jsm }: Link,
+  names: Names,
+  byToken: ReadonlyMap<string, string>,
+): Promise<string[]> {
   const info = await ifThere(jsm.streams.info(names.parkedStream, { subjects_filter: names.allParked }));
-  const consumers = Object.keys(info?.state.subjects ?? {}).map((subject) => subject.split('.').at(-2) as string);
-  return [...new Set(consumers)].sort();
+  const tokens = Object.keys(info?.state.subjects ?? {}).map((subject) => subject.split('.').at(-2) as string);
+  return [...new Set(tokens)].map((token) => byToken.get(token) ?? token).sort();
 }
 
 async function countPlaces({ jsm }: Link, names: Names, consumer: string): Promise<number> {

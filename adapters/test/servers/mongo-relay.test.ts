@@ -37,6 +37,7 @@ function createListBus() {
     broadcast: absent,
     listen: absent,
     lag: absent,
+    consumers: absent,
     parkedConsumers: absent,
     parked: absent,
     parkedCount: absent,

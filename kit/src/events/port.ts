@@ -57,6 +57,8 @@ export interface ParkedEvent {
  * ids that are not parked are ignored.
  */
 export interface ParkedEvents {
+  /** Returns the names of all consumers: those that have ever subscribed, and those that have parked events. */
+  consumers(): Promise<string[]>;
   /** Returns the names of the consumers that have parked events. */
   parkedConsumers(): Promise<string[]>;
   parked(consumer: string): Promise<ParkedEvent[]>;

@@ -6,6 +6,7 @@ import {
   countParked,
   countWaiting,
   dropParkedStep,
+  readConsumers,
   readParked,
   readParkedConsumers,
   readPlace,
@@ -80,6 +81,9 @@ export function createSqliteBus(hub: EventHub): EventBus {
     async lag(name) {
       const place = hub.consumers.get(name)?.place ?? readPlace(hub.reader, name);
       return place === undefined ? 0 : countWaiting(hub.reader, name, place);
+    },
+    async consumers() {
+      return readConsumers(hub.reader);
     },
     async parkedConsumers() {
       return readParkedConsumers(hub.reader);

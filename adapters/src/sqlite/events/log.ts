@@ -154,6 +154,11 @@ export function countParked(reader: Connection, consumer: string): number {
   return Number(reader.get('SELECT count(*) FROM parked WHERE consumer = ? AND due = 0', [consumer])?.[0] ?? 0);
 }
 
+export function readConsumers(reader: Connection): string[] {
+  const names = 'SELECT name FROM consumers UNION SELECT consumer FROM parked WHERE due = 0 ORDER BY 1';
+  return reader.all(names).map(([name]) => String(name));
+}
+
 export function readParkedConsumers(reader: Connection): string[] {
   return reader
     .all('SELECT DISTINCT consumer FROM parked WHERE due = 0 ORDER BY consumer')

@@ -94,13 +94,17 @@ export function parkingDuties(duty: Duties, use: () => Bench): void {
   );
 
   duty('an operator lists consumers with parked events, and retries or drops some of them', () =>
-    use().scene(async ({ bus, consumer, record, row }) => {
+    use().scene(async ({ bus, consumer: name, record, row }) => {
+      // Names of services' consumers have dots, which names on some servers cannot have.
+      const consumer = `tests.${name}`;
       const events = row('a', 4);
       let mended = false;
-      const got = await record({ maxAttempts: 1 }, () => {
+      const got = await record({ consumer, maxAttempts: 1 }, () => {
         if (!mended) throw new Error('not yet');
       });
       expect(await bus.parkedConsumers()).not.toContain(consumer);
+      expect(await bus.consumers()).toContain(consumer);
+      expect(await bus.consumers()).not.toContain(`${consumer}-other`);
       await bus.publish(events);
       await settled(bus, consumer);
       expect(await bus.parkedConsumers()).toContain(consumer);
