@@ -29,14 +29,14 @@ const QUEUES: Readonly<Record<string, readonly AnyQueueSpec[]>> = {
   tenancy,
 };
 
-/** Maximum number of jobs in a list per queue. */
-export const MAX_LISTED = 1000;
+/** Maximum number of jobs that are read at once. */
+const PAGE_SIZE = 1000;
 
 /** Returns the dead letters of all queues or of one. */
 export async function listGivenUp(env: NodeJS.ProcessEnv, queue?: string): Promise<GivenUpJob[]> {
   const found: GivenUpJob[] = [];
   await eachQueue(env, queue, async (letters) => {
-    found.push(...(await letters.list(MAX_LISTED)));
+    for await (const job of allJobs(letters)) found.push(job);
   });
   return found;
 }
@@ -58,8 +58,7 @@ export async function handleGivenUp(
   if (selected !== 'all') await requireGivenUp(env, selected, queue);
   const handled: JobResult[] = [];
   await eachQueue(env, queue, async (letters) => {
-    const ids = selected === 'all' ? allIds(letters) : selected;
-    for await (const id of ids) {
+    for await (const id of selected === 'all' ? allIds(letters) : selected) {
       const outcome = await letters[action](id);
       if (outcome.status !== 'missing') handled.push({ queue: letters.queue, id, outcome });
     }
@@ -76,14 +75,18 @@ async function requireGivenUp(env: NodeJS.ProcessEnv, ids: readonly string[], qu
   if (unknown !== undefined) throw new CommandError(EXIT.missing, `no job ${unknown} was given up`);
 }
 
-/** Yields the ids of all dead letters of a queue. */
-async function* allIds(letters: DeadLetters): AsyncIterable<string> {
+/** Yields all dead letters of a queue, the oldest first. */
+async function* allJobs(letters: DeadLetters): AsyncIterable<GivenUpJob> {
   for (let after: GivenUpJob | undefined; ; ) {
-    const page = await letters.list(MAX_LISTED, after);
-    for (const { id } of page) yield id;
+    const page = await letters.list(PAGE_SIZE, after);
+    yield* page;
     after = page.at(-1);
-    if (after === undefined || page.length < MAX_LISTED) return;
+    if (after === undefined || page.length < PAGE_SIZE) return;
   }
+}
+
+async function* allIds(letters: DeadLetters): AsyncIterable<string> {
+  for await (const { id } of allJobs(letters)) yield id;
 }
 
 async function eachQueue(

@@ -17,17 +17,24 @@ if (tree === undefined) throw new Error('resources declares no queue');
 
 /** Stores a dead letter. Returns the job's id. */
 async function givenUp(kind: string): Promise<string> {
-  const id = randomUUID();
+  const [id] = await manyGivenUp(kind, 1);
+  return id as string;
+}
+
+/** Stores dead letters. Returns the jobs' ids. */
+async function manyGivenUp(kind: string, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => randomUUID());
   const at = '2026-11-01T00:00:00.000Z';
   const deadLetter = { at, code: 'UNAVAILABLE', message: 'the index did not answer' };
   await folder.inStore('resources', async (store) => {
     const jobs = await store.collection<JobRecord>(tree?.collection as never);
     const work = store.begin();
     const about = { kind, headId: 'h', workspaceIds: ['w'], createdAt: at, tenant: 't', failures: 12 };
-    work.insert(jobs, { id, ...about, deadAt: at, deadLetter, leaseUntil: '2999-01-01T00:00:00.000Z' } as never);
+    for (const id of ids)
+      work.insert(jobs, { id, ...about, deadAt: at, deadLetter, leaseUntil: '2999-01-01T00:00:00.000Z' } as never);
     await work.commit();
   });
-  return id;
+  return ids;
 }
 
 async function run(...args: string[]) {
@@ -72,4 +79,11 @@ test('changes nothing if ids come with --all, or if one of them is unknown', asy
   expect((await run('delete', copy, '--all')).code).toBe(EXIT.usage);
   expect((await run('delete', copy, randomUUID())).code).toBe(EXIT.missing);
   expect((await run('list')).answer.jobs).toMatchObject([{ id: copy }]);
+});
+
+test('lists every job of a queue, however many there are', async () => {
+  const ids = await manyGivenUp('copy', 1001);
+  const { answer } = await run('list');
+  expect(answer.jobs.map(({ id }: { id: string }) => id).sort()).toEqual(ids.sort());
+  expect((await run('delete', '--all')).answer.jobs).toHaveLength(1001);
 });
