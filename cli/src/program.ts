@@ -40,16 +40,19 @@ export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv
     await createProgram(context).parseAsync(args, { from: 'user' });
     return context.exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     const exitCode = codeOf(error);
     const message = createScrub(context.env)(error instanceof Error ? error.message : String(error));
-    if (context.json) console.log(JSON.stringify({ error: { exit_code: exitCode, message } }));
-    console.error(`commonplace: ${message}`);
+    if (context.json || args.includes('--json'))
+      console.log(JSON.stringify({ error: { exit_code: exitCode, message } }));
+    // Commander has printed its own errors.
+    if (!(error instanceof CommanderError)) console.error(`commonplace: ${message}`);
     return exitCode;
   }
 }
 
 function codeOf(error: unknown): number {
+  if (error instanceof CommanderError) return EXIT.usage;
   if (error instanceof CommandError) return error.exitCode;
   return error instanceof ConfigError ? EXIT.config : EXIT.failed;
 }
@@ -82,6 +85,7 @@ function createProgram(context: Context): Command {
     .addHelpText('after', examples(EXAMPLES))
     .addHelpText('after', EXIT_CODES)
     .hook('preAction', (_, command) => {
+      requireValues(command);
       const { dataDir, json } = command.optsWithGlobals() as { dataDir?: string; json?: boolean };
       if (dataDir !== undefined) context.env.COMMONPLACE_DATA_DIR = dataDir;
       context.json = json === true;
@@ -90,6 +94,23 @@ function createProgram(context: Context): Command {
     program.addCommand(inheriting(add(context), program));
   }
   return program;
+}
+
+/**
+ * Throws if an option or argument is empty, as `--to "$FOLDER"` is where the variable is not set. No command means
+ * anything by that.
+ */
+function requireValues(command: Command): void {
+  const options = Object.entries(command.optsWithGlobals() as Record<string, unknown>);
+  const empty = options.find(([, value]) => hasEmpty(value))?.[0];
+  if (empty !== undefined)
+    throw new CommandError(EXIT.usage, `--${empty.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is empty`);
+  const argument = command.registeredArguments[command.processedArgs.findIndex(hasEmpty)];
+  if (argument !== undefined) throw new CommandError(EXIT.usage, `the argument ${argument.name()} is empty`);
+}
+
+function hasEmpty(value: unknown): boolean {
+  return [value].flat().some((one) => typeof one === 'string' && one.trim() === '');
 }
 
 /** Copies settings to the commands below a command, so that, for example, their help shows the global options. */

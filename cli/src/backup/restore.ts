@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
 import { FILES_FOLDER, openBlobInstallation } from '@commonplace/files/blobs';
 import { makeFolder } from '@commonplace/kit/durable';
@@ -10,6 +10,7 @@ import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import { isMissing, measureFile, once, requireRoom, syncFolder, syncFolders, writeDurable } from './files.js';
 import type { Manifest } from './manifest.js';
+import { localPath } from './places.js';
 import { forEachConcurrently, openSource, requireSame, type Source, sizeOf } from './source.js';
 
 export interface RestoreOptions {
@@ -34,7 +35,7 @@ export async function restoreBackup(
 ): Promise<Manifest> {
   try {
     const source = typeof from === 'string' ? await openSource(from) : from;
-    const folder = resolve(to);
+    const folder = localPath(to);
     await requireEmpty(folder);
     const manifest = await source.verify(progress);
     await begin(folder);
@@ -63,6 +64,7 @@ const FILE_SYSTEM_ENTRIES = new Set(['lost+found']);
 export async function isRestorable(folder: string): Promise<boolean> {
   const names = await readdir(folder).catch((error): string[] => {
     if (isMissing(error)) return [];
+    if (error.code === 'ENOTDIR') throw new CommandError(EXIT.taken, `${folder} already exists, and is no folder`);
     throw error;
   });
   return names.includes(RESTORE_MARKER) || names.every((name) => FILE_SYSTEM_ENTRIES.has(name));

@@ -1,9 +1,10 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { openBucket } from '@commonplace/files/blobs';
 import { CommandError, EXIT } from '../exit.js';
 import { isMissing } from './files.js';
+import { localPath, parseBucketUrl, withoutKey } from './places.js';
 import { openArchive, openUpload, type Sink } from './sink.js';
 import { archiveSource, openSource, type Source } from './source.js';
 
@@ -18,7 +19,6 @@ export interface Series {
 }
 
 const NAME = /^commonplace-\d{4}-\d\d-\d\dt\d\d-\d\d-\d\dz\.tar$/;
-const BUCKET = /^https?:\/\//;
 
 /** Returns the name for a backup that starts at a time: `commonplace-2026-11-21t01-30-00z.tar`. */
 export function nameOf(time: Date): string {
@@ -27,7 +27,7 @@ export function nameOf(time: Date): string {
 
 /** Opens a folder, or a bucket by its URL, `https://host/bucket/prefix?region=…`. */
 export function openSeries(place: string): Promise<Series> {
-  return BUCKET.test(place) ? openInBucket(place) : openInFolder(resolve(place));
+  return parseBucketUrl(place) === undefined ? openInFolder(localPath(place)) : openInBucket(place);
 }
 
 /**
@@ -35,8 +35,8 @@ export function openSeries(place: string): Promise<Series> {
  * URL.
  */
 export function archiveInBucket(place: string): { readonly series: string; readonly name: string } | undefined {
-  if (!BUCKET.test(place)) return undefined;
-  const url = new URL(place);
+  const url = parseBucketUrl(place);
+  if (url === undefined) return undefined;
   const name = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
   if (!name.endsWith('.tar')) return undefined;
   url.pathname = url.pathname.slice(0, -name.length);
@@ -50,16 +50,15 @@ export async function newestIn(series: Series, place: string): Promise<string> {
   return newest;
 }
 
-/** Deletes all but the newest `keep` backups. Returns the names of the deleted ones. */
-export async function deleteOlder(series: Series, keep: number): Promise<string[]> {
-  const old = (await series.list()).slice(0, -keep);
+/**
+ * Deletes all but the newest `keep` backups. Keeps the one that was just added in any case: while a clock was wrong,
+ * backups may have got names of the future. Returns the names of the deleted ones.
+ */
+export async function deleteOlder(series: Series, keep: number, added: string): Promise<string[]> {
+  const others = (await series.list()).filter((name) => name !== added);
+  const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
   for (const name of old) await series.delete(name);
   return old;
-}
-
-/** Removes credentials from the URL of a place, so that it can be shown. */
-export function withoutKey(place: string): string {
-  return place.replace(/^(https?:\/\/)[^@/]*@/, '$1');
 }
 
 async function openInFolder(folder: string): Promise<Series> {

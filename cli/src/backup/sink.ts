@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, statSync } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeFolder } from '@commonplace/kit/durable';
@@ -18,6 +18,7 @@ import {
   writeDurable,
 } from './files.js';
 import { SEAL, sha256Of } from './manifest.js';
+import { localPath } from './places.js';
 
 /** The target of a backup. The backup is incomplete until `seal` has resolved. */
 export interface Sink {
@@ -40,11 +41,13 @@ export const STANDARD_OUTPUT = '-';
 
 export async function openSink(to: string): Promise<Sink> {
   if (to === STANDARD_OUTPUT) return openStream(process.stdout);
-  return isArchive(to) ? openArchive(resolve(to)) : openFolder(resolve(to));
+  return isArchive(to) ? openArchive(localPath(to)) : openFolder(localPath(to));
 }
 
 async function openFolder(folder: string): Promise<Sink> {
-  const isNew = !existsSync(folder);
+  const there = statSync(folder, { throwIfNoEntry: false });
+  const isNew = there === undefined;
+  if (there?.isDirectory() === false) throw new CommandError(EXIT.taken, `${folder} already exists, and is no folder`);
   makeFolder(folder);
   if ((await readdir(folder)).length > 0) throw new CommandError(EXIT.taken, `${folder} is not empty`);
   return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -11,6 +11,7 @@ import { CommandError, damaged, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';
 import { bytesOf, CONCURRENCY, filesBelow, isMissing, type Measured, measureFile } from './files.js';
 import { type Entry, MANIFEST, type Manifest, parseManifest, SEAL, sha256Of } from './manifest.js';
+import { localPath } from './places.js';
 import { SEAL_BYTES } from './sink.js';
 
 /** A backup that can be read. */
@@ -22,7 +23,7 @@ export interface Source {
 }
 
 export async function openSource(from: string): Promise<Source> {
-  const path = resolve(from);
+  const path = localPath(from);
   const found = await stat(path).catch((error) => (isMissing(error) ? undefined : Promise.reject(error)));
   if (found === undefined) throw new CommandError(EXIT.missing, `${path} does not exist`);
   return found.isDirectory() ? folderSource(path) : archiveSource(fileBytes(path, found.size));

@@ -1,7 +1,8 @@
 import { noteBackup } from '@commonplace/platform/runtime';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { KEY_FILES, type Manifest } from '../backup/manifest.js';
-import { deleteOlder, nameOf, openSeries, withoutKey } from '../backup/series.js';
+import { withoutKey } from '../backup/places.js';
+import { deleteOlder, nameOf, openSeries } from '../backup/series.js';
 import { type Sink, STANDARD_OUTPUT } from '../backup/sink.js';
 import { sizeOf } from '../backup/source.js';
 import { takeBackup } from '../backup/take.js';
@@ -34,14 +35,14 @@ export function backupCommand(context: Context): Command {
       const take = (sink: string | Sink) =>
         takeBackup({ dataDir, to: sink, bucket: s3Url !== undefined }, progressOf());
       const began = performance.now();
-      const { place, manifest, deleted } =
+      const { place, manifest, deleted, newer } =
         into === undefined
-          ? { place: to as string, manifest: await take(to as string), deleted: [] }
+          ? { place: to as string, manifest: await take(to as string), deleted: [], newer: [] }
           : await addTo(into, keep, take);
       // The note only serves the metric of the age of backups. The user may have read access only, so failures are ignored.
       await noteBackup(dataDir).catch(() => {});
       const seconds = Math.round(performance.now() - began) / 1000;
-      const warnings = warningsOf(manifest);
+      const warnings = [...newer.map(nameOfFuture), ...warningsOf(manifest)];
       const { files, ...about } = manifest;
       const bytes = sizeOf(manifest);
       const forPrograms = { to: place, seconds, bytes, files: files.length, ...about, warnings, deleted };
@@ -76,12 +77,16 @@ async function addTo(into: string, keep: number | undefined, take: (sink: Sink) 
   try {
     const name = nameOf(new Date());
     const manifest = await take(await series.openSink(name));
-    const deleted = keep === undefined ? [] : await deleteOlder(series, keep);
-    return { place: `${withoutKey(into)}: ${name}`, manifest, deleted };
+    const deleted = keep === undefined ? [] : await deleteOlder(series, keep, name);
+    const newer = (await series.list()).filter((other) => other > name);
+    return { place: `${withoutKey(into)}: ${name}`, manifest, deleted, newer };
   } finally {
     await series.close();
   }
 }
+
+const nameOfFuture = (name: string): string =>
+  `${name} is named after a later time than this backup: a clock was wrong, and restore --newest would restore that one`;
 
 const FOR_THE_MESH =
   'this command only supports the embedded system, but records are in MongoDB (COMMONPLACE_MONGODB_URL): back them up ' +

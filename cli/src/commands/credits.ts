@@ -3,10 +3,11 @@ import type { Store } from '@commonplace/kit/store';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { type OperatorAccount, type OperatorTenant, openCreditAdmin } from '@commonplace/tenancy/credit-admin';
 import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
+import { parseTime } from './time.js';
 
 const KINDS = ['plan', 'topup', 'promo', 'adjustment'] as const;
 const TENANT = 'an Org, by id or slug, or a person, by e-mail address';
@@ -108,13 +109,6 @@ async function withStore<T>(context: Context, service: string, act: (store: Stor
   } finally {
     await beside.close();
   }
-}
-
-function parseTime(text: string): string {
-  const time = Date.parse(text);
-  if (Number.isNaN(time))
-    throw new InvalidArgumentError('It must be a time, such as 2027-01-31 or 2027-01-31T12:00:00Z.');
-  return new Date(time).toISOString();
 }
 
 function linesOf({ available, reserved, used, overage, grants }: OperatorAccount, name: string): string[] {

@@ -24,7 +24,7 @@ export function doctorCommand(context: Context): Command {
     )
     .action(async ({ service = [], thorough }: { service?: string[]; thorough?: boolean }) => {
       const unknown = service.find((name) => allTables[name] === undefined);
-      if (unknown !== undefined) throw new CommandError(EXIT.usage, `there is no service ${unknown}`);
+      if (unknown !== undefined) throw noService(unknown);
       const { ok, checks } = await diagnose(context.env, placesOf(context.env), service, thorough);
       const width = Math.max(...checks.map(({ name }) => name.length));
       const lines = checks.map(
@@ -33,6 +33,13 @@ export function doctorCommand(context: Context): Command {
       answer(context, { ok, checks }, lines, { secrets: unreadableValues(context.env) });
       context.exitCode = ok ? EXIT.ok : EXIT.failed;
     });
+}
+
+function noService(name: string): CommandError {
+  return new CommandError(
+    EXIT.usage,
+    `there is no service ${name}; there are ${Object.keys(allTables).sort().join(', ')}`,
+  );
 }
 
 /**

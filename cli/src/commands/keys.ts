@@ -14,6 +14,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
+import { parseTime } from './time.js';
 
 export function keysCommand(context: Context): Command {
   const keys = new Command('keys').description(
@@ -39,7 +40,7 @@ export function keysCommand(context: Context): Command {
     .requiredOption('--email <address>', 'owner of the key; for an Org key, an owner or admin of the Org')
     .option('--org <org>', 'the Org of the key, by id or slug; a Personal key by default')
     .option('--name <name>', 'name of the key', 'Made by the operator')
-    .option('--scopes <scopes>', 'comma-separated scopes; all by default')
+    .option('--scopes <scopes>', 'comma-separated scopes; all by default', parseScopes)
     .option(
       '--expires <time>',
       'time of expiry, such as 2027-01-31 or 2027-01-31T12:00:00Z, or `never`; 90 days from now by default',
@@ -54,8 +55,7 @@ export function keysCommand(context: Context): Command {
       ]),
     )
     .action(async (options: NewKeyOptions) => {
-      const scopes = (options.scopes ?? '').split(',').flatMap((scope) => scope.trim() || []);
-      const { email, name, expires: expiresAt } = options;
+      const { email, name, scopes = [], expires: expiresAt } = options;
       const org = options.org === undefined ? undefined : await findOrg(context, options.org);
       const made = await withAdmin(context, (admin) => admin.create({ email, name, scopes, expiresAt, org }));
       const lines = [`API key  ${made.secret}`, 'It is shown only now.', lineOf(made.key)];
@@ -76,7 +76,7 @@ export function keysCommand(context: Context): Command {
 interface NewKeyOptions {
   readonly email: string;
   readonly name: string;
-  readonly scopes?: string;
+  readonly scopes?: string[];
   readonly expires?: string | null;
   readonly org?: string;
 }
@@ -121,11 +121,10 @@ function parseEnd(text: string): string | null {
   return text === 'never' ? null : parseTime(text);
 }
 
-function parseTime(text: string): string {
-  const time = Date.parse(text);
-  if (Number.isNaN(time))
-    throw new InvalidArgumentError('It must be a time, such as 2027-01-31 or 2027-01-31T12:00:00Z, or `never`.');
-  return new Date(time).toISOString();
+function parseScopes(text: string): string[] {
+  const scopes = text.split(',').flatMap((scope) => scope.trim() || []);
+  if (scopes.length === 0) throw new InvalidArgumentError('It must name a scope.');
+  return scopes;
 }
 
 function lineOf({ prefix, last4, status, person, name, orgId, scopes, expiresAt }: OperatorKey): string {

@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import type { Manifest } from '../backup/manifest.js';
+import { withoutKey } from '../backup/places.js';
 import { isRestorable, restoreBackup } from '../backup/restore.js';
-import { archiveInBucket, newestIn, openSeries, withoutKey } from '../backup/series.js';
+import { archiveInBucket, newestIn, openSeries } from '../backup/series.js';
 import { type Source, sizeOf } from '../backup/source.js';
 import { countOf } from './backup.js';
 import { answer, type Context, examples, progressOf, sizeText } from './context.js';

@@ -53,6 +53,12 @@ test('creates a key for an owner without one while the system runs, and revokes 
   expect((await keys('list', '--revoked')).answer.keys).toHaveLength(2);
 });
 
+test.each([' \t ', 'a\nb', '\u001b[31mred', 'x'.repeat(256)])('refuses %j as the name of a key', async (name) => {
+  const { code, answer } = await keys('create', '--email', system.owner.email, '--name', name);
+  expect(code).toBe(name.trim() === '' ? 64 : 1);
+  expect(answer.error.message).toMatch(/name (is empty|must have 1 to 255 characters)/);
+});
+
 test('creates a key of an Org for its owners and admins, by id or slug, that works only in that Org', async () => {
   const { email } = system.owner;
   const owner = await signIn(system, system.owner);

@@ -68,6 +68,9 @@ export interface KeyAdmin {
 }
 
 const CHUNK = 500;
+/** The rules of `CreateApiKeyRequest.name`. */
+const MAX_NAME_LENGTH = 255;
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
 /** The settings of identity that key management needs. */
 export type KeyAdminSettings = Pick<Settings, 'secrets' | 'keyLifetimeDays'>;
@@ -100,6 +103,9 @@ export async function openKeyAdmin(
     },
 
     async create({ email, name, scopes, expiresAt, org }) {
+      const label = name.trim();
+      if (label === '' || [...label].length > MAX_NAME_LENGTH || CONTROL.test(label))
+        throw new OperatorError(`a key's name must have 1 to ${MAX_NAME_LENGTH} characters, and no control characters`);
       const unknown = scopes.find((scope) => !isKnownScope(scope));
       if (unknown !== undefined) throw new OperatorError(`there is no scope ${unknown}`);
       if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now())
@@ -110,7 +116,7 @@ export async function openKeyAdmin(
       const tenant = org?.id ?? homeOf(actingUserId);
       const type = org === undefined ? ({ type: 'personal' } as const) : ({ type: 'org', orgId: org.id } as const);
       const granted = scopes.length > 0 ? [...new Set(scopes)] : [...KNOWN_SCOPES];
-      const draft = { tenant, ...type, actingUserId, name, scopes: granted };
+      const draft = { tenant, ...type, actingUserId, name: label, scopes: granted };
       const end = expiresAt === undefined ? defaultEnd(keyLifetimeDays, now()) : expiresAt;
       const made = newApiKey({ ...draft, ...(end && { expiresAt: end }) }, deriveKeys(secrets).apiKeys, now());
       const work = store.begin();

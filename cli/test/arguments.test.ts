@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { EXIT } from '../src/exit.js';
+import { runProgram } from '../src/program.js';
+import { type DataFolder, makeDataFolder } from './data-folder.js';
+
+let folder: DataFolder;
+beforeAll(async () => {
+  folder = await makeDataFolder();
+});
+afterAll(() => folder.remove());
+
+let out: string;
+let err: string;
+let spies: { mockRestore(): void }[];
+beforeEach(() => {
+  [out, err] = ['', ''];
+  const write = (add: (text: string) => void) => (text: unknown) => {
+    add(String(text));
+    return true;
+  };
+  const [toOut, toErr] = [write((text) => (out += text)), write((text) => (err += text))];
+  spies = [
+    jest.spyOn(process.stdout, 'write').mockImplementation(toOut),
+    jest.spyOn(process.stderr, 'write').mockImplementation(toErr),
+    jest.spyOn(console, 'log').mockImplementation(toOut),
+    jest.spyOn(console, 'error').mockImplementation(toErr),
+  ];
+});
+afterEach(() => {
+  for (const spy of spies) spy.mockRestore();
+});
+
+const at = (...path: string[]) => join(folder.home, ...path);
+const run = (...args: string[]) => runProgram(args, { COMMONPLACE_DATA_DIR: folder.dataDir });
+
+test.each([
+  ['--to is empty', ['backup', '--to', '']],
+  ['--into is empty', ['backup', '--into', ' ']],
+  ['--from is empty', ['restore', '--from', '', '--to', 'somewhere']],
+  ['--to is empty', ['restore', '--from', 'somewhere', '--to', '']],
+  ['--data-dir is empty', ['keys', 'list', '--data-dir', '']],
+  ['--name is empty', ['keys', 'create', '--email', 'a@b.c', '--name', '']],
+  ['--scopes', ['keys', 'create', '--email', 'a@b.c', '--scopes', '']],
+  ['--scopes', ['keys', 'create', '--email', 'a@b.c', '--scopes', ' , ']],
+  ['--service is empty', ['doctor', '--service', 'search', '']],
+  ['the argument key is empty', ['keys', 'revoke', '']],
+  ['the argument id is empty', ['jobs', 'retry', 'a', '']],
+])('%s: commonplace %j is refused', async (message, args) => {
+  expect(await run(...args)).toBe(EXIT.usage);
+  expect(err).toContain(message);
+});
+
+test.each(['', '5', '2027', '01/02/2027', '2027-02-30', '2027-01-31T12:00', '+275000-01-01', 'tomorrow'])(
+  'the time %j is refused',
+  async (time) => {
+    expect(await run('keys', 'create', '--email', 'a@b.c', '--expires', time)).toBe(EXIT.usage);
+    expect(await run('credits', 'grant', '--tenant', 'a@b.c', '--amount', '1', '--expires', time)).toBe(EXIT.usage);
+  },
+);
+
+test('a wrong command line answers in JSON, too, where that is requested', async () => {
+  expect(await run('keys', 'revoke', '--json')).toBe(EXIT.usage);
+  const message = "error: missing required argument 'key'";
+  expect(JSON.parse(out)).toEqual({ error: { exit_code: EXIT.usage, message } });
+  expect(err).toBe(`${message}\n`);
+});
+
+test('URLs are refused where a path is expected, and buckets without a name, and show no key', async () => {
+  for (const args of [
+    ['backup', '--to', 'https://key:geheim@s3.example.com/backups'],
+    ['backup', '--into', 's3://key:geheim@backups/work'],
+    ['backup', '--into', 'https://key:geheim@s3.example.com/'],
+    ['backup', '--into', 'http://'],
+    ['restore', '--from', 'ftp://key:geheim@host/file.tar', '--to', at('restored')],
+    ['restore', '--from', 'http://', '--to', at('restored')],
+  ]) {
+    expect([args, await run(...args)]).toEqual([args, EXIT.usage]);
+  }
+  expect(out + err).not.toContain('geheim');
+  for (const name of ['https:', 's3:', 'ftp:']) expect(existsSync(name)).toBe(false);
+});
+
+test('a file is no target for a folder', async () => {
+  writeFileSync(at('file'), '');
+  expect(await run('backup', '--to', at('file'))).toBe(EXIT.taken);
+  expect(await run('backup', '--to', at('whole'))).toBe(EXIT.ok);
+  expect(await run('restore', '--from', at('whole'), '--to', at('file'))).toBe(EXIT.taken);
+});
+
+test('--keep never deletes the backup that was just made, and warns of names of the future', async () => {
+  const [old, future] = ['2025-01-01', '2999-01-01'].map((day) => `commonplace-${day}t01-30-00z.tar`) as [
+    string,
+    string,
+  ];
+  for (const series of ['one', 'two']) {
+    mkdirSync(at(series));
+    for (const name of [old, future]) writeFileSync(at(series, name), 'x');
+  }
+  expect(await run('backup', '--into', at('two'), '--keep', '2', '--json')).toBe(EXIT.ok);
+  const { to, deleted, warnings } = JSON.parse(out);
+  expect(existsSync(at('two', to.split(' ').at(-1)))).toBe(true);
+  expect(deleted).toEqual([old]);
+  expect(warnings).toEqual([expect.stringContaining(`${future} is named after a later time`)]);
+  expect(await run('backup', '--into', at('one'), '--keep', '1')).toBe(EXIT.ok);
+  expect(readdirSync(at('one'))).toEqual([expect.not.stringMatching(/2025|2999/)]);
+});
