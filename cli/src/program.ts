@@ -42,13 +42,19 @@ export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     const exitCode = codeOf(error);
-    const message = createScrub(context.env)(error instanceof Error ? error.message : String(error));
+    const message = createScrub(context.env)(messageOf(error));
     if (context.json || args.includes('--json'))
       console.log(JSON.stringify({ error: { exit_code: exitCode, message } }));
     // Commander has printed its own errors.
     if (!(error instanceof CommanderError)) console.error(`commonplace: ${message}`);
     return exitCode;
   }
+}
+
+/** Returns the message of an error for operators, with its cause: which server does not answer, for example. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
 function codeOf(error: unknown): number {

@@ -38,7 +38,10 @@ export async function restoreFromTrash(
   env: NodeJS.ProcessEnv,
   wanted: Selection,
 ): Promise<{ restored: string[]; kept: string[] }> {
-  return withBytes(readPlaces(env), async (bytes) => {
+  const places = readPlaces(env);
+  // Without records there is no system whose bytes these could be.
+  await withRecords(places, async () => {});
+  return withBytes(places, async (bytes) => {
     const found = await trashOf(bytes);
     const missing = wanted === 'all' ? undefined : wanted.find((key) => !found.some((one) => one.key === key));
     if (missing !== undefined) throw new CommandError(EXIT.missing, `${missing} is not in the trash`);

@@ -106,3 +106,24 @@ test('--keep never deletes the backup that was just made, and warns of names of 
   expect(await run('backup', '--into', at('one'), '--keep', '1')).toBe(EXIT.ok);
   expect(readdirSync(at('one'))).toEqual([expect.not.stringMatching(/2025|2999/)]);
 });
+
+test.each([
+  ['keys', 'list'],
+  ['account', 'disable', 'a@b.c'],
+  ['sweeper', 'restore', '--all'],
+  ['sweeper', 'list'],
+  ['jobs', 'list'],
+  ['events', 'list'],
+  ['credits', 'list'],
+  ['index', 'status'],
+])('without a database, commonplace %s %s says so and creates nothing', async (...args) => {
+  expect(await run(...args, '--data-dir', at('none'))).toBe(EXIT.missing);
+  expect(err).toBe(`commonplace: there is no database in ${at('none')}`);
+  expect(existsSync(at('none'))).toBe(false);
+});
+
+test('a server that does not answer is named by the cause', async () => {
+  const env = { COMMONPLACE_DATA_DIR: folder.dataDir, COMMONPLACE_NATS_URL: 'nats://127.0.0.1:1' };
+  expect(await runProgram(['events', 'list'], env)).toBe(EXIT.failed);
+  expect(err).toMatch(/not available.*refused/);
+});

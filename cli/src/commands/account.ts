@@ -114,13 +114,13 @@ async function printLink(context: Context, email: string): Promise<void> {
 
 async function withAdmin<T>(context: Context, act: (admin: SecurityAdmin) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
-  const { secrets } = readConfigs(
-    { identity: { secrets: identityConfig.secrets } },
-    withKeyFiles(context.env, places.dataDir),
-  ).identity;
   const beside = await openStoreBeside(places, 'identity');
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   try {
+    const { secrets } = readConfigs(
+      { identity: { secrets: identityConfig.secrets } },
+      withKeyFiles(context.env, places.dataDir),
+    ).identity;
     return await act(await openSecurityAdmin(beside.store, secrets));
   } catch (error) {
     throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;

@@ -82,12 +82,14 @@ interface NewKeyOptions {
 }
 
 async function withAdmin<T>(context: Context, act: (admin: KeyAdmin) => Promise<T>): Promise<T> {
-  const { secrets, keyLifetimeDays } = identityConfig;
-  const settings = readConfigs(
-    { identity: { secrets, keyLifetimeDays } },
-    withKeyFiles(context.env, readPlaces(context.env).dataDir),
-  ).identity;
-  return withStore(context, 'identity', async (store) => act(await openKeyAdmin(store, settings)));
+  return withStore(context, 'identity', async (store) => {
+    const { secrets, keyLifetimeDays } = identityConfig;
+    const settings = readConfigs(
+      { identity: { secrets, keyLifetimeDays } },
+      withKeyFiles(context.env, readPlaces(context.env).dataDir),
+    ).identity;
+    return act(await openKeyAdmin(store, settings));
+  });
 }
 
 /** Finds an Org. Its `isAdmin` reads the members only when it is called. */
