@@ -3,6 +3,7 @@ import { isHostOf, type ShareWork } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import type { Shedding } from '@commonplace/kit/rpc';
 import { Deadline, Load } from '@commonplace/proto/api/v1/access.js';
+import { opensPage, sendNotFound } from '@commonplace/site/auth';
 import { orFailure } from '@commonplace/site/forms';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
@@ -159,13 +160,14 @@ const FORM_PAGES = '/f/';
 
 /**
  * Serves all routes that are not endpoints of the contract. An unknown path outside the API gets 404 without
- * authentication.
+ * authentication, and a page if a browser opens it.
  */
 function servePages({ open, share }: Pick<AppParts, 'open' | 'share'>): Koa.Middleware {
   const pages = open.routes() as unknown as Koa.Middleware;
   const described = new Set(open.stack.map(({ path }) => String(path)));
   const isEndpoint = (path: string) => path.startsWith(API) && !described.has(path);
   const notFound = () => Promise.reject(routeNotFound());
+  const noPage = async (ctx: Koa.Context) => (opensPage(ctx) ? sendNotFound(ctx) : notFound());
   return async (ctx, next) => {
     if (isEndpoint(ctx.path)) return next();
     if (ctx.state.batched !== undefined) return refuseInBatch(ctx as never, notFound);
@@ -173,7 +175,7 @@ function servePages({ open, share }: Pick<AppParts, 'open' | 'share'>): Koa.Midd
     if (ctx.path.startsWith('/health/') || ctx.path.startsWith('/blobs/')) return pages(ctx, notFound);
     await share(
       ctx,
-      async () => pages(ctx, notFound),
+      async () => pages(ctx, () => noPage(ctx)),
       () => ctx.length ?? 0,
     );
   };

@@ -39,6 +39,27 @@ describe('the pages', () => {
     },
   );
 
+  test.each(['/auth', '/auth/', '/auth/sign-inn', '/auth/%zz', '/p', '/f/', '/s', '/docs/nope', '/nope'])(
+    '%s is a page for browsers that says that there is none, and an error for programs',
+    async (path) => {
+      const browser = await stage.get(path, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
+      expect([browser.status, browser.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(await browser.text()).toContain('<h1>There is no such page</h1>');
+      for (const accept of ['*/*', 'application/json']) {
+        const program = await stage.get(path, { accept });
+        expect([program.status, await program.json()]).toMatchObject([404, { error: { code: 'route_not_found' } }]);
+      }
+    },
+  );
+
+  test('the address of an action leads a browser to the account page', async () => {
+    for (const path of ['/auth/totp/confirm', '/auth/recovery-codes', '/auth/account/keys']) {
+      const answer = await stage.get(path, { accept: 'text/html' });
+      expect([path, answer.status, answer.headers.get('location')]).toEqual([path, 303, '/auth/account']);
+      expect((await stage.get(path, { accept: '*/*' })).status).toBe(404);
+    }
+  });
+
   test.each(['/auth/sign-up', '/auth/reset-password?token=a'])(
     '%s asks for the length that identity requires',
     async (path) => {

@@ -178,6 +178,7 @@ function SecondFactor({ csrf, security }: AccountData): VNode {
       {totpEnabled ? (
         <>
           <p>Sign-ins by password need a code of your app. You have {recoveryCodesLeft} recovery codes left.</p>
+          <p class="hint">If you have lost them, make new ones: they are shown once, and the earlier ones end.</p>
           <Form title="" action="/auth/recovery-codes" submit="New recovery codes" hidden={{ csrf }} />
           <Form title="" action="/auth/totp/remove" submit="Remove the app" hidden={{ csrf }} />
         </>

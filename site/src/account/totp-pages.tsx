@@ -50,7 +50,10 @@ export function recoveryCodesPage(codes: readonly string[]): string {
         <h1>Recovery codes</h1>
         <p role="status">
           Keep these codes in a safe place. Each opens your account once when you do not have your authenticator app.
-          They are not shown again.
+          They are not shown again, and take the place of all earlier ones.
+        </p>
+        <p>
+          Are they lost? <q>New recovery codes</q> on your account page makes others.
         </p>
         <ul>
           {codes.map((code) => (

@@ -32,7 +32,10 @@ export function mountTotp(router: Router, parts: AuthParts): void {
       const { code } = readCode(onlyCode(sent.kind, sent.body), sent.query);
       return shown(await security.confirmTotp({ session, code, clientIp: ctx.state.clientIp }, callOf(ctx, parts)));
     },
-    renderErrors: async ({ ctx, sent, errors }) => {
+    renderErrors: async (failed) => {
+      const { ctx, sent, errors } = failed;
+      // The page of the recovery codes was reloaded, or the set-up took too long. The account page says what is set up.
+      if (errors.status === 404) return renderAccountErrors(parts)(failed);
       const { csrfToken } = await requireSession(ctx, parts);
       const { secret = '', uri = '' } = sent.body as Record<string, string>;
       return totpPage(csrfToken, { secret, uri, picture: pictureOf(uri) }, { values: {}, errors });

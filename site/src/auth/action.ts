@@ -2,6 +2,7 @@ import { asAppError } from '@commonplace/kit/errors';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { type FormErrors, formErrorsOf } from './form-errors.js';
+import { opensPage } from './not-found.js';
 import { requireCsrf, requireOwnPage } from './origin.js';
 import { errorPage, LABELS } from './pages.js';
 import type { AuthParts } from './parts.js';
@@ -33,8 +34,12 @@ export function mountOpenAction(router: Router, parts: AuthParts, action: Action
   mount(router, parts, action, async () => '');
 }
 
-/** Serves an action to signed-in people and requires their CSRF token. */
+/**
+ * Serves an action to signed-in people and requires their CSRF token. A browser that opens its address, after the page
+ * that answered the action, gets the account page.
+ */
 export function mountAccountAction(router: Router, parts: AuthParts, action: Action): void {
+  router.get(action.path, (ctx, next) => (opensPage(ctx) ? seeOther(ctx, ACCOUNT) : next()));
   mount(router, parts, action, async (ctx, sent) => {
     const { cookie, csrfToken } = await requireSession(ctx, parts);
     requireCsrf(ctx, sent.csrf, csrfToken);
