@@ -109,6 +109,14 @@ test('a second factor is required after the password, and an address is confirme
     new TOTP({ secret: Secret.fromBase32(begun.secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
   const { data } = await gil.post<{ recovery_codes: string[] }>('/auth/totp/confirm', { code: codeOf(0) });
   expect(data.recovery_codes).toHaveLength(10);
+  // The page of the recovery codes is reloaded.
+  const fields = { csrf: gil.session.csrf, secret: begun.secret, uri: '', code: codeOf(0) };
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const body = new URLSearchParams(fields).toString();
+  const reloaded = await api(system, gil.session).send('POST', '/auth/totp/confirm', body, { headers });
+  expect(reloaded.text).toContain('The authenticator app is set up, and its recovery codes were shown.');
+  expect(reloaded.text).toContain('You have 10 recovery codes left.');
+  expect(reloaded.text).toContain('New recovery codes');
   const credentials = { email: gil.user.email, password: PASSWORD };
   const first = await api(system).post('/auth/sign-in', credentials);
   expect([first.status, first.error.code, first.headers.get('set-cookie')]).toEqual([

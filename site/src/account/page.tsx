@@ -27,6 +27,7 @@ const DONE = {
   sessions_ended: 'All your other sessions were ended.',
   password_changed: 'Your password was changed, and all your other sessions were ended.',
   confirmed: 'Thank you. You can make sensitive changes for a while.',
+  totp_added: 'The authenticator app is set up, and its recovery codes were shown.',
   totp_removed: 'The authenticator app and its recovery codes were removed.',
   verification_sent: 'A link is on its way to your address.',
   key_revoked: 'The API key was revoked.',

@@ -4,8 +4,9 @@ import { renderSVG } from 'uqr';
 import { mountAccountAction } from '../auth/action.js';
 import { type AuthParts, callOf } from '../auth/parts.js';
 import { requireSession } from '../auth/sessions.js';
+import { accountPage } from './page.js';
 import { recoveryCodesPage, totpPage } from './totp-pages.js';
-import { doneAt, renderAccountErrors } from './view.js';
+import { doneAt, loadAccount, renderAccountErrors } from './view.js';
 
 /** Serves the authenticator app of an account and its recovery codes. */
 export function mountTotp(router: Router, parts: AuthParts): void {
@@ -32,10 +33,12 @@ export function mountTotp(router: Router, parts: AuthParts): void {
       const { code } = readCode(onlyCode(sent.kind, sent.body), sent.query);
       return shown(await security.confirmTotp({ session, code, clientIp: ctx.state.clientIp }, callOf(ctx, parts)));
     },
-    renderErrors: async (failed) => {
-      const { ctx, sent, errors } = failed;
-      // The page of the recovery codes was reloaded, or the set-up took too long. The account page says what is set up.
-      if (errors.status === 404) return renderAccountErrors(parts)(failed);
+    renderErrors: async ({ ctx, sent, errors }) => {
+      // The page of the recovery codes was reloaded, or the set-up took too long.
+      if (errors.status === 404) {
+        const account = await loadAccount(ctx, parts);
+        return accountPage(account, account.security.totpEnabled ? { done: 'totp_added' } : { errors });
+      }
       const { csrfToken } = await requireSession(ctx, parts);
       const { secret = '', uri = '' } = sent.body as Record<string, string>;
       return totpPage(csrfToken, { secret, uri, picture: pictureOf(uri) }, { values: {}, errors });

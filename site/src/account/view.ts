@@ -28,7 +28,7 @@ export function mountAccountPage(router: Router, parts: AuthParts): void {
         const session = await findSession(ctx, parts);
         if (session === undefined) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(ACCOUNT)}`);
         const done = String(ctx.query.done ?? '');
-        sendPage(ctx, 200, accountPage(await load(ctx, parts), isDone(done) ? { done } : {}));
+        sendPage(ctx, 200, accountPage(await loadAccount(ctx, parts), isDone(done) ? { done } : {}));
       },
       errorPage,
     ),
@@ -43,10 +43,11 @@ export function doneAt(done: Done): string {
 /** Returns a function that renders the account page again, with the error at the form that caused it. */
 export function renderAccountErrors(parts: AuthParts, form?: FormName): NonNullable<Action['renderErrors']> {
   return async ({ ctx, errors, reason }) =>
-    accountPage(await load(ctx, parts), { errors, form, confirm: reason === 'reauthentication_required' });
+    accountPage(await loadAccount(ctx, parts), { errors, form, confirm: reason === 'reauthentication_required' });
 }
 
-async function load(ctx: Context, parts: AuthParts): Promise<AccountData> {
+/** Reads what the account page shows. */
+export async function loadAccount(ctx: Context, parts: AuthParts): Promise<AccountData> {
   const { cookie: session, csrfToken: csrf } = await requireSession(ctx, parts);
   const call = callOf(ctx, parts);
   const [security, sessions, keys, passkeys, { passwordMinLength }] = await Promise.all([
