@@ -4,12 +4,12 @@ import type { Log } from '@commonplace/kit/log';
 import type { Shedding } from '@commonplace/kit/rpc';
 import { Deadline, Load } from '@commonplace/proto/api/v1/access.js';
 import { opensPage, sendNotFound } from '@commonplace/site/auth';
-import { orFailure } from '@commonplace/site/forms';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import { BATCH_METHOD, isBatchable, refuseInBatch, refuseNotBegun } from './batch/gate.js';
 import { serveBatch } from './batch/serve.js';
+import { dropBody } from './body/drop.js';
 import type { Settings } from './config.js';
 import { type Invoke, type InvokeStream, serveEndpoint } from './endpoint.js';
 import type { EventStreams } from './event-streams.js';
@@ -146,12 +146,25 @@ function serveBytesAlone({ contentUrl, publicUrl }: Settings): Koa.Middleware {
 
 /**
  * Applies the rate limits `form` and `visitor` to submissions of the hosted form page. The page and the endpoint share
- * their counters.
+ * their counters. The page gets the refusal, so that it can show the form again with what was entered.
  */
 function limitFormPages(rateGate: RateGate): Koa.Middleware {
   const gate = rateGate({ limits: ['form', 'visitor'], scope: 'public' }) as unknown as RouterMiddleware;
   const router = new Router();
-  router.post(`${FORM_PAGES}:token`, (ctx, next) => orFailure(ctx, async () => gate(ctx, next)));
+  router.post(`${FORM_PAGES}:token`, async (ctx, next) => {
+    let passed = false;
+    const pass = async () => {
+      passed = true;
+      await next();
+    };
+    try {
+      await gate(ctx, pass);
+    } catch (error) {
+      if (passed) throw error;
+      ctx.state.formRefusal = error;
+      await next();
+    }
+  });
   const limited = router.routes() as unknown as Koa.Middleware;
   return (ctx, next) => (ctx.path.startsWith(FORM_PAGES) ? limited(ctx, next) : next());
 }
@@ -178,6 +191,8 @@ function servePages({ open, share }: Pick<AppParts, 'open' | 'share'>): Koa.Midd
       async () => pages(ctx, () => noPage(ctx)),
       () => ctx.length ?? 0,
     );
+    // A page that refuses a submission may not have read all of it.
+    if (ctx.status >= 400 && !(await dropBody(ctx.req))) ctx.set('Connection', 'close');
   };
 }
 

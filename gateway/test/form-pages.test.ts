@@ -173,6 +173,52 @@ describe('the page of a form', () => {
     expect(hidden(html, 'credential')).toBe('a-credential');
   });
 
+  test('keeps the entered values if the files are too large, and answers after all has arrived', async () => {
+    const body = new FormData();
+    body.set('credential', 'a-credential');
+    body.set('f.name', 'Ada');
+    body.set('f.photo', new File([new Uint8Array(12 * 1024 * 1024)], 'me.png', { type: 'image/png' }));
+    body.set('f.why', 'What comes after the file is lost.');
+    const answer = await stage.post(PATH, body);
+    const html = await answer.text();
+    expect(answer.status).toBe(400);
+    expect(html).toContain('<li>The files are too large: at most 10 MiB all together.</li>');
+    expect(html).toContain('<li>Choose your files again, because browsers do not keep them.</li>');
+    expect(html).toContain('value="Ada"');
+    expect(hidden(html, 'credential')).toBe('a-credential');
+    expect(stage.submitted).toEqual([]);
+    const texts = await stage.post(PATH, { 'f.name': 'Ada', 'f.why': 'x'.repeat(11 * 1024 * 1024) });
+    expect([texts.status, await texts.text()]).toEqual([400, expect.stringContaining('value="Ada"')]);
+  });
+
+  test('keeps the entered values if the answers cannot be stored', async () => {
+    stage.state.failure = new AppError('UNAVAILABLE', 'unavailable', 'Not now.');
+    const answer = await stage.post(PATH, { 'f.name': 'Ada' });
+    const html = await answer.text();
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(html).toContain('Your answers could not be stored now.');
+    expect(html).toContain('value="Ada"');
+  });
+
+  test('keeps the entered values if there were too many submissions', async () => {
+    const limited = await openPagesStage({ rateLimits: 'form=1' });
+    try {
+      expect((await limited.post(PATH, { 'f.name': 'Ada' })).status).toBe(200);
+      const body = new FormData();
+      body.set('f.name', 'Bob');
+      body.set('f.photo', new File([new Uint8Array(1024 * 1024)], 'me.png'));
+      const answer = await limited.post(PATH, body);
+      const html = await answer.text();
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+      expect(html).toContain('<h2>This was not sent</h2>');
+      expect(html).toContain('value="Bob"');
+      expect(html).toContain('Choose your files again');
+      expect(limited.submitted).toHaveLength(1);
+    } finally {
+      await limited.close();
+    }
+  });
+
   test('redirects to the target of its form', async () => {
     stage.state.redirectUrl = 'https://example.org/thanks?a=1&b=2';
     const html = await (await stage.post(PATH, { credential: 'c' })).text();

@@ -304,6 +304,31 @@ inBrowser(`visitors without an account (skipped without ${CHROMIUM})`, () => {
     expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
   }, 120_000);
 
+  test.each([true, false])(
+    'keep what they entered beside files that are too large (scripts %s)',
+    async (javaScriptEnabled) => {
+      const fields = [
+        { id: 'name', type: 'short_text', label: 'Your name' },
+        { id: 'photo', type: 'file', label: 'A photo' },
+      ];
+      const { form } = await newForm(by, workspace.id, { title: 'Large', fields });
+      const page = await visit({ javaScriptEnabled });
+      await page.goto(form.public_url ?? '');
+      await page.getByLabel('Your name').fill('Ada');
+      const buffer = Buffer.alloc(11 * 1024 * 1024);
+      await page.getByLabel('A photo').setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer });
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText('The files are too large: at most 10 MiB all together.').waitFor();
+      expect(await page.getByLabel('Your name').inputValue()).toBe('Ada');
+      expect(await page.getByLabel('A photo').inputValue()).toContain(javaScriptEnabled ? 'me.png' : '');
+      await page.getByLabel('A photo').setInputFiles([]);
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText('Thank you.').waitFor();
+      expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
+    },
+    120_000,
+  );
+
   test('see that a form is closed, or does not exist', async () => {
     const { form }: FormAnswer = await newForm(by, workspace.id, { title: 'Closed', fields: [EVERY_FIELD[0]] });
     await by.patch(`/resources/${form.resource_id}/form`, { is_active: false });

@@ -17,6 +17,8 @@ export interface State {
   admitted: Admitted;
   /** Counts the request against further rate limit policies. Throws 429 if one is exceeded. */
   countBy?: (policies: readonly string[]) => Promise<void>;
+  /** Why the submission of a form's page is refused, which the page shows with what was entered. */
+  formRefusal?: unknown;
   /** Ids that the request names; set after it has been read. */
   named?: NamedIds;
   /** Whether the answer is a stream of events. */

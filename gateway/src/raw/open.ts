@@ -54,6 +54,7 @@ export function createOpenPages(parts: OpenParts): Router {
     formPages: parts.formPages,
     bodyBytes: settings.bodyBytes,
     timeoutMs: settings.requestTimeoutMs,
+    refusalOf: ({ state }) => state.formRefusal,
   });
   mountProtectedResource(router, settings.publicUrl);
   const authParts: AuthParts = {

@@ -9,6 +9,11 @@ const DOC_PAGES = [
   ...['/docs/api', '/docs/api/resource', '/docs/explorer'],
 ];
 
+const ACCOUNT_PAGES = [
+  ...['/auth/sign-in', '/auth/sign-up', '/auth/forgot-password', '/auth/reset-password?token=a', '/auth/verify-email'],
+  ...['/auth/no-such-page', '/auth/connectors/callback'],
+];
+
 const inBrowser = hasBrowser ? describe : describe.skip;
 
 inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
@@ -89,14 +94,14 @@ inBrowser(`in a browser (skipped without ${CHROMIUM})`, () => {
     expect(await page.evaluate('document.activeElement.getAttribute("role")')).toBe('alert');
   });
 
-  test.each([...DOC_PAGES, '/auth/sign-in', '/auth/sign-up'])('%s fits a phone', async (path) => {
+  test.each([...DOC_PAGES, ...ACCOUNT_PAGES])('%s fits a phone', async (path) => {
     await open({ viewport: PHONE, colorScheme: 'dark' });
     await page.goto(path, { waitUntil: 'networkidle' });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
     expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).not.toBe('rgb(255, 255, 255)');
   });
 
-  test.each(['/docs', '/docs/guides', '/docs/api', '/docs/api/org', '/docs/topics/chat'])(
+  test.each(['/docs', '/docs/guides', '/docs/api', '/docs/api/org', '/docs/topics/chat', ...ACCOUNT_PAGES])(
     '%s is accessible in both themes',
     async (path) => {
       for (const colorScheme of ['light', 'dark'] as const) {

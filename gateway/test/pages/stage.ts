@@ -81,17 +81,22 @@ export async function openPagesStage(
     readonly port?: number;
     readonly publicUrl?: string;
     readonly contentUrl?: string;
+    readonly rateLimits?: string;
     /** Whether `change` notifies the gateway, as in one process with the services. */
     readonly isTold?: boolean;
   } = {},
 ): Promise<PagesStage> {
-  const { port = 0, publicUrl = 'http://127.0.0.1:1', contentUrl, isTold = true } = options;
+  const { port = 0, publicUrl = 'http://127.0.0.1:1', contentUrl, rateLimits, isTold = true } = options;
   const watchers: (() => void)[] = [];
   const watch: Host['watchOwn'] = async (_, handler) => {
     watchers.push(() => handler({} as DomainEvent));
     return { close: async () => {} };
   };
-  const env = { COMMONPLACE_PUBLIC_URL: publicUrl, ...(contentUrl && { COMMONPLACE_CONTENT_URL: contentUrl }) };
+  const env = {
+    COMMONPLACE_PUBLIC_URL: publicUrl,
+    ...(contentUrl && { COMMONPLACE_CONTENT_URL: contentUrl }),
+    ...(rateLimits && { COMMONPLACE_RATE_LIMITS: rateLimits }),
+  };
   const settings = readConfig(config, env);
   const state: PagesStage['state'] = {
     revision: '1',

@@ -19,7 +19,17 @@ export async function readBytes(request: IncomingMessage, limit: number, timeout
   const length = request.headers['content-length'];
   const announced = Number(length);
   const isGathered = announced > GATHERED_BYTES && announced <= limit;
-  const read = isGathered ? gather(request, announced) : getRawBody(request, { limit, length });
+  return within(timeoutMs, isGathered ? gather(request, announced) : getRawBody(request, { limit, length }));
+}
+
+/** Reads the first `limit` bytes of a body that is longer, and leaves the rest unread. Otherwise like `readBytes`. */
+export async function readFirstBytes(request: IncomingMessage, limit: number, timeoutMs = BODY_MS): Promise<Buffer> {
+  requireNoCoding(request.headers['content-encoding']);
+  return within(timeoutMs, gatherFirst(request, limit));
+}
+
+/** Rejects with `timeout` if a body is not read in time. */
+function within<T>(timeoutMs: number, read: Promise<T>): Promise<T> {
   read.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -43,4 +53,14 @@ async function gather(request: IncomingMessage, length: number): Promise<Buffer>
   for await (const chunk of request) read += (chunk as Buffer).copy(bytes, read);
   if (read < length) throw new Error('the body is shorter than it was announced');
   return bytes;
+}
+
+async function gatherFirst(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(limit);
+  let read = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    read += (chunk as Buffer).copy(bytes, read);
+    if (read === limit) break;
+  }
+  return bytes.subarray(0, read);
 }

@@ -48,6 +48,19 @@ export async function readPosted(body: Buffer, contentType: string): Promise<Pos
   };
 }
 
+/** Returns the parts of a submission that are complete in the first bytes of its body, as a body of its own. */
+export function completeParts(first: Buffer, contentType: string): Buffer {
+  const boundary = boundaryOf(contentType);
+  if (boundary === undefined) return first.subarray(0, Math.max(0, first.lastIndexOf('&')));
+  const end = Math.max(0, first.lastIndexOf(`--${boundary}`));
+  return Buffer.concat([first.subarray(0, end), Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+function boundaryOf(contentType: string): string | undefined {
+  const found = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
+  return found?.[1] ?? found?.[2];
+}
+
 function offsetOf(value: unknown): number {
   const minutes = Number(value);
   return Number.isInteger(minutes) && Math.abs(minutes) <= MAX_OFFSET_MINUTES ? minutes : 0;
@@ -55,8 +68,8 @@ function offsetOf(value: unknown): number {
 
 /** Returns whether a body has more parts than a submission may have, without parsing it. */
 function hasManyParts(body: Buffer, contentType: string): boolean {
-  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
-  const between = Buffer.from(boundary === null ? '&' : `--${boundary[1] ?? boundary[2]}`);
+  const boundary = boundaryOf(contentType);
+  const between = Buffer.from(boundary === undefined ? '&' : `--${boundary}`);
   let parts = 0;
   for (let at = body.indexOf(between); at >= 0; at = body.indexOf(between, at + between.length)) {
     if (++parts > MAX_PARTS) return true;

@@ -142,6 +142,13 @@ export const SCRIPT = `'use strict';
   let sending = false;
   form.addEventListener('submit', async (event) => {
     if (sending) return event.preventDefault();
+    // The server refuses these after they have arrived, and a browser would forget which files were chosen.
+    const files = [...form.querySelectorAll('input[type="file"]')].flatMap(({ files }) => [...files]);
+    if (files.reduce((sum, { size }) => sum + size, 0) > Number(form.dataset.maxBytes)) {
+      event.preventDefault();
+      status.textContent = form.dataset.tooLarge;
+      return;
+    }
     sending = true;
     setOffsets();
     button.setAttribute('aria-disabled', 'true');

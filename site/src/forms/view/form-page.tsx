@@ -25,10 +25,12 @@ export interface FormParts {
   readonly submissionId: string;
   readonly nonce: string;
   readonly answers: FormAnswers;
+  /** Maximum size of a submission in bytes. */
+  readonly bodyBytes: number;
 }
 
 /** Renders a form for people without an account. It works without scripts. */
-export function formPage({ form, action, submissionId, nonce, answers }: FormParts): string {
+export function formPage({ form, action, submissionId, nonce, answers, bodyBytes }: FormParts): string {
   const { title, description, fields, submitLabel, language, credential, captchaBits, captchaChallenge } = form;
   const { values, faults, messages } = answers;
   const wrong = faults.size + messages.length > 0;
@@ -48,6 +50,8 @@ export function formPage({ form, action, submissionId, nonce, answers }: FormPar
           enctype={uploads ? 'multipart/form-data' : undefined}
           noValidate
           data-form
+          data-max-bytes={uploads ? bodyBytes : undefined}
+          data-too-large={uploads ? tooLargeText(bodyBytes) : undefined}
           data-captcha={captchaBits}
           data-challenge={captchaChallenge || undefined}
         >
@@ -82,6 +86,9 @@ export function formPage({ form, action, submissionId, nonce, answers }: FormPar
     ),
   });
 }
+
+export const tooLargeText = (bodyBytes: number): string =>
+  `The files are too large: at most ${Math.floor(bodyBytes / (1024 * 1024))} MiB all together.`;
 
 /** Renders the error summary. It takes the focus, so that screen readers read it first. */
 function Wrong({ form: { fields }, faults, messages }: Pick<FormParts, 'form'> & Omit<FormAnswers, 'values'>): VNode {
