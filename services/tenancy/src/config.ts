@@ -67,12 +67,13 @@ export const config = {
  * Settings keys of the OAuth client that the operator registered at an external system. Without an id there is no
  * client.
  */
-type ClientKey = `${OAuthType}_${'id' | 'secret' | 'authorizeUrl' | 'tokenUrl' | 'revokeUrl' | 'scopes'}`;
+type ClientKey = `${OAuthType}_${'id' | 'secret' | 'issuer' | 'authorizeUrl' | 'tokenUrl' | 'revokeUrl' | 'scopes'}`;
 
 function clientTable(): Record<Exclude<ClientKey, `${string}_scopes`>, Setting<string | undefined>> &
   Record<Extract<ClientKey, `${string}_scopes`>, Setting<string[] | undefined>> {
   const table: Record<string, Setting<unknown>> = {};
-  for (const [type, { name, authorizeUrl, tokenUrl, revokeUrl, scopes }] of Object.entries<OAuthSystem>(OAUTH_TYPES)) {
+  for (const [type, system] of Object.entries<OAuthSystem>(OAUTH_TYPES)) {
+    const { name, issuer, authorizeUrl, tokenUrl, revokeUrl, scopes } = system;
     const add = (key: string, suffix: string, help: string, parse: Setting<unknown>['parse'], secret = false) => {
       const variable = `COMMONPLACE_CONNECTOR_${type.toUpperCase()}_${suffix}`;
       table[`${type}_${key}`] = { variable, help, parse, fallback: undefined, ...(secret && { secret }) };
@@ -84,6 +85,12 @@ function clientTable(): Record<Exclude<ClientKey, `${string}_scopes`>, Setting<s
       text,
     );
     add('secret', 'CLIENT_SECRET', 'its secret', text, true);
+    add(
+      'issuer',
+      'ISSUER',
+      `issuer in its redirects and identity tokens, instead of ${issuer ?? new URL(authorizeUrl).origin}, or of the origin of an AUTHORIZE_URL`,
+      parseEndpoint,
+    );
     add('authorizeUrl', 'AUTHORIZE_URL', `instead of ${authorizeUrl}`, parseEndpoint);
     add('tokenUrl', 'TOKEN_URL', `instead of ${tokenUrl}`, parseEndpoint);
     add(

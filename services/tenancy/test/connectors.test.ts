@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Caller } from '@commonplace/kit/auth';
+import { readConfig } from '@commonplace/kit/config';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
@@ -16,8 +17,10 @@ import {
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { ListWorkspaceMembersRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { config } from '../src/config.js';
 import { runPurge } from '../src/jobs/purge.js';
 import { connectionCollection, connectorCollection } from '../src/stores/connectors.js';
+import { clientFor } from '../src/upstream/oauth-clients.js';
 import { openWorld, openWorldParts, type World } from './world.js';
 
 /** A fake external system whose responses the tests set. */
@@ -386,6 +389,29 @@ describe('an authorization', () => {
     const own = await begin();
     const named = `${own.back}&iss=${encodeURIComponent(upstream.url)}`;
     expect(await complete(named)).toMatchObject({ connectorId: own.id, error: undefined });
+  });
+
+  test.each([
+    ['Google', {}, 'google_drive', 'https://accounts.google.com'],
+    ['GitHub', {}, 'github', 'https://github.com/login/oauth'],
+    [
+      'a GitHub of the operator',
+      { AUTHORIZE_URL: 'https://git.example.com/authorize' },
+      'github',
+      'https://git.example.com',
+    ],
+    [
+      'a GitHub of the operator that names itself otherwise',
+      { AUTHORIZE_URL: 'https://git.example.com/authorize', ISSUER: 'https://git.example.com/login/oauth' },
+      'github',
+      'https://git.example.com/login/oauth',
+    ],
+  ])('of %s expects the issuer that it names', (_, more, type, issuer) => {
+    const of = (suffix: string) => `COMMONPLACE_CONNECTOR_${type.toUpperCase()}_${suffix}`;
+    const given = Object.entries({ CLIENT_ID: 'client', ...more }).map(([suffix, value]) => [of(suffix), value]);
+    const { COMMONPLACE_SECRETS_KEY } = process.env;
+    const settings = readConfig(config, { COMMONPLACE_SECRETS_KEY, ...Object.fromEntries(given) });
+    expect(clientFor(settings, type)).toMatchObject({ issuer });
   });
 
   test('that is denied leaves the connector pending, with the reason', async () => {

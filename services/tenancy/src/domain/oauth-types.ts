@@ -5,6 +5,11 @@ import { shaped } from '@commonplace/kit/config';
  */
 export interface OAuthSystem {
   readonly name: string;
+  /**
+   * The name of the system in redirects (RFC 9207) and identity tokens. Without one it is the origin of the
+   * authorization URL.
+   */
+  readonly issuer?: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   /** The endpoint that revokes tokens (RFC 7009); absent if the system has none. */
@@ -45,6 +50,7 @@ export const OAUTH_TYPES = {
   },
   github: {
     name: 'GitHub',
+    issuer: 'https://github.com/login/oauth',
     authorizeUrl: 'https://github.com/login/oauth/authorize',
     tokenUrl: 'https://github.com/login/oauth/access_token',
     scopes: ['repo', 'read:user'],

@@ -3,6 +3,7 @@ import { OAUTH_TYPES, type OAuthSystem, type OAuthType } from '../domain/oauth-t
 
 /** An OAuth client that the operator has registered, with the endpoints of its system. */
 export interface OAuthClient extends OAuthSystem {
+  readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
@@ -14,13 +15,16 @@ export function clientFor(settings: Settings, type: string): OAuthClient | undef
   const clientId = settings[`${key}_id`];
   if (clientId === undefined) return undefined;
   const system: OAuthSystem = OAUTH_TYPES[key];
+  const authorizeUrl = settings[`${key}_authorizeUrl`];
+  const ownIssuer = authorizeUrl === undefined ? system.issuer : undefined;
   const revokeUrl = settings[`${key}_revokeUrl`] ?? system.revokeUrl;
   const { revokeUrl: _, ...rest } = system;
   return {
     ...rest,
     clientId,
     clientSecret: settings[`${key}_secret`] ?? '',
-    authorizeUrl: settings[`${key}_authorizeUrl`] ?? system.authorizeUrl,
+    issuer: settings[`${key}_issuer`] ?? ownIssuer ?? new URL(authorizeUrl ?? system.authorizeUrl).origin,
+    authorizeUrl: authorizeUrl ?? system.authorizeUrl,
     tokenUrl: settings[`${key}_tokenUrl`] ?? system.tokenUrl,
     ...(revokeUrl === undefined ? {} : { revokeUrl }),
     scopes: settings[`${key}_scopes`] ?? system.scopes,

@@ -103,10 +103,10 @@ export async function revokeGrant(client: OAuthClient, token: string): Promise<b
 /** Token types that are used like bearer tokens but have another name (Slack). */
 const KINDS_OF_BEARER = { bot: () => {}, user: () => {} };
 
-/** Returns the server's metadata. The issuer of an identity token has to be the origin of the authorization URL. */
-function serverOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuthClient): oauth.AuthorizationServer {
+/** Returns the server's metadata. Redirects and identity tokens that name another issuer are refused. */
+function serverOf({ issuer, authorizeUrl, tokenUrl, revokeUrl }: OAuthClient): oauth.AuthorizationServer {
   return {
-    issuer: new URL(authorizeUrl).origin,
+    issuer,
     authorization_endpoint: authorizeUrl,
     token_endpoint: tokenUrl,
     ...(revokeUrl === undefined ? {} : { revocation_endpoint: revokeUrl }),
