@@ -117,5 +117,7 @@ export const MAX_CONNECTORS_PER_WORKSPACE = 100;
 export const AUTHORIZATION_MS = 10 * 60 * 1000;
 /** Milliseconds that an external system may take to respond. */
 export const UPSTREAM_MS = 8000;
+/** Milliseconds that the revocations of one deletion may take together: the request has to be answered in time. */
+export const REVOCATIONS_MS = 8000;
 /** Maximum number of pins in one list. */
 export const MAX_PINS_PER_LIST = 50;

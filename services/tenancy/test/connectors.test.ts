@@ -4,6 +4,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
+import type { CallOptions } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
 import {
   ConnectionStatus,
@@ -15,9 +16,12 @@ import {
   ListConnectorsRequest,
 } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import type { WorkspaceMember } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { ListWorkspaceMembersRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { disconnect } from '../src/acts/disconnect.js';
 import { config } from '../src/config.js';
+import { publishing } from '../src/events.js';
 import { runPurge } from '../src/jobs/purge.js';
 import { connectionCollection, connectorCollection } from '../src/stores/connectors.js';
 import { clientFor } from '../src/upstream/oauth-clients.js';
@@ -28,7 +32,8 @@ const upstream = {
   url: '',
   requests: [] as { path: string; body: URLSearchParams; authorization: string | undefined }[],
   token: undefined as ((response: ServerResponse) => void) | undefined,
-  revoke: 200,
+  /** The status of revocations; undefined for no response. */
+  revoke: 200 as number | undefined,
 };
 const server = createServer((request, response) => void answer(request, response));
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -36,7 +41,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const chunk of request) text += chunk;
   const path = request.url ?? '';
   upstream.requests.push({ path, body: new URLSearchParams(text), authorization: request.headers.authorization });
-  if (path === '/revoke') return void response.writeHead(upstream.revoke).end();
+  if (path === '/revoke')
+    return upstream.revoke === undefined ? undefined : void response.writeHead(upstream.revoke).end();
   if (upstream.token !== undefined) return upstream.token(response);
   json(response, 200, {
     access_token: `access-${newId()}`,
@@ -46,6 +52,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     scope: 'repo,read:user',
     workspace_name: 'Acme',
   });
+}
+function sendEndlessly(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  const send = () => {
+    while (!response.destroyed && response.write(' '.repeat(2 ** 16)));
+  };
+  response.on('drain', send);
+  send();
 }
 function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
@@ -115,7 +129,7 @@ const connections = async (caller: Caller, status = ConnectionStatus.UNSPECIFIED
   );
 const remove = async (caller: Caller, connectorId: string) =>
   world.connectors.deleteConnector({ workspaceId, connectorId }, await world.as(caller));
-const disconnect = async (caller: Caller, connectionId: string) =>
+const removeConnection = async (caller: Caller, connectionId: string) =>
   world.connectors.deleteConnection({ workspaceId, connectionId }, await world.as(caller));
 const outcome = (act: Promise<unknown>) =>
   act.then(
@@ -270,7 +284,7 @@ describe('each role', () => {
     expect(await outcome(create({ ...s3, credentials: S3_KEYS }, caller))).toBe(writes);
     expect(await outcome(connections(caller))).toBe('ok');
     expect(await outcome(remove(caller, made.id))).toBe(writes);
-    expect(await outcome(disconnect(caller, newId()))).toBe('not_found');
+    expect(await outcome(removeConnection(caller, newId()))).toBe('not_found');
   });
 
   test('a connector of another workspace, or for an outsider, is not found', async () => {
@@ -414,6 +428,41 @@ describe('an authorization', () => {
     expect(clientFor(settings, type)).toMatchObject({ issuer });
   });
 
+  test.each([
+    [
+      'has left the workspace',
+      'not_found',
+      (place: WorkspaceMember, as: CallOptions) => {
+        const leaving = { workspaceId, memberId: place.id ?? '', keepGrants: false };
+        return world.workspaces.removeWorkspaceMember(leaving, as);
+      },
+    ],
+    [
+      'is no administrator any more',
+      'insufficient_role',
+      (place: WorkspaceMember, as: CallOptions) =>
+        world.workspaces.updateWorkspaceMember(
+          { workspaceId, memberId: place.id ?? '', role: WorkspaceRole.EDITOR, updateMask: ['role'] },
+          as,
+        ),
+    ],
+  ])('of a person who meanwhile %s is revoked', async (_, reason, change) => {
+    const admin = await member(WorkspaceRole.ADMIN);
+    const { back } = await begin(admin);
+    const members = { workspaceId, page, role: WorkspaceRole.ADMIN, q: '' };
+    const [place] = (await world.workspaces.listWorkspaceMembers(members, await world.as(owner))).items;
+    upstream.token = async (response) => {
+      if (place !== undefined) await change(place, await world.as(owner));
+      json(response, 200, { access_token: 'access', refresh_token: 'refresh-secret', token_type: 'bearer' });
+    };
+    await expect(complete(back, admin)).rejects.toMatchObject({ reason });
+    expect((await connections(owner)).items).toEqual([]);
+    expect(upstream.requests.map(({ path, body }) => [path, body.get('token')])).toEqual([
+      ['/token', null],
+      ['/revoke', 'refresh-secret'],
+    ]);
+  });
+
   test('that is denied leaves the connector pending, with the reason', async () => {
     const { id, back } = await begin();
     const refused = back.replace('code=the-code', 'error=access_denied');
@@ -431,6 +480,7 @@ describe('an authorization', () => {
       'invalid_answer',
       (r: ServerResponse) => json(r, 200, { access_token: 'sesame', token_type: 'x' }),
     ],
+    ['an endless answer', 'unreachable', (response: ServerResponse) => void sendEndlessly(response)],
     ['a page', 'invalid_answer', (response: ServerResponse) => void response.end('<html>sesame</html>')],
     ['nothing', 'unreachable', (response: ServerResponse) => void response.destroy()],
   ])('that is answered with %s fails, and reports only %s', async (_, error, token) => {
@@ -466,18 +516,38 @@ describe('an authorization', () => {
     const demoted = { workspaceId, memberId: place?.id ?? '', updateMask: ['role'], role: WorkspaceRole.VIEWER };
     await world.workspaces.updateWorkspaceMember(demoted, await world.as(owner));
     expect((await connections(admin)).items.map(({ id }) => id)).toEqual([own.connectionId]);
-    expect(await outcome(disconnect(admin, connectionId))).toBe('not_found');
-    expect(await outcome(disconnect(admin, own.connectionId ?? ''))).toBe('ok');
+    expect(await outcome(removeConnection(admin, connectionId))).toBe('not_found');
+    expect(await outcome(removeConnection(admin, own.connectionId ?? ''))).toBe('ok');
   });
 
   test('deleting a connection revokes its grant, if the external system is reachable', async () => {
     const first = await complete((await begin()).back);
-    expect(await disconnect(owner, first.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: true });
+    expect(await removeConnection(owner, first.connectionId ?? '')).toMatchObject({
+      deleted: true,
+      upstreamRevoked: true,
+    });
     const revoked = upstream.requests.find(({ path }) => path === '/revoke');
     expect(revoked?.body.get('token')).toBe('refresh-secret');
     upstream.revoke = 503;
     const second = await complete((await begin()).back);
-    expect(await disconnect(owner, second.connectionId ?? '')).toMatchObject({ deleted: true, upstreamRevoked: false });
+    expect(await removeConnection(owner, second.connectionId ?? '')).toMatchObject({
+      deleted: true,
+      upstreamRevoked: false,
+    });
+    expect((await connections(owner)).items).toEqual([]);
+  });
+
+  test('an external system that does not respond is not waited for with each grant', async () => {
+    const made = await Promise.all(Array.from({ length: 12 }, async () => complete((await begin()).back)));
+    const parts = await openWorldParts(world);
+    const all = await parts.connectors.connectionsIn(workspaceId);
+    expect(all).toHaveLength(made.length);
+    upstream.requests.length = 0;
+    upstream.revoke = undefined;
+    const work = parts.store.begin();
+    expect(await disconnect(parts, publishing(work), all, 100)).toBe(0);
+    expect(upstream.requests.length).toBeLessThanOrEqual(10);
+    await work.commit();
     expect((await connections(owner)).items).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
+import { boundedFetch } from '@commonplace/kit/fetch';
 import type { Configuration, CustomFetch } from 'openid-client';
 import { IssuerUnavailable, OidcRefused } from '../errors.js';
-import { boundedFetch, FETCH_MS } from './bounded-fetch.js';
 import type { RequiredAuthentication } from './issuers.js';
-import { DISCOVERY_MS } from './provider.js';
+import { DISCOVERY_MS, FETCH_MS } from './provider.js';
 
 /** Milliseconds within which a person must complete the sign-in at the identity provider. */
 export const FLOW_MS = 10 * 60_000;

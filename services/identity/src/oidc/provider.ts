@@ -1,11 +1,13 @@
+import { boundedFetch } from '@commonplace/kit/fetch';
 import { lazyLibrary } from '@commonplace/kit/library';
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { IssuerUnavailable } from '../errors.js';
-import { boundedFetch, FETCH_MS } from './bounded-fetch.js';
 import { isAllowedUrl } from './issuers.js';
 
 const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
+/** Timeout in milliseconds of one response from an identity provider. */
+export const FETCH_MS = 5000;
 /** Milliseconds after which keys are fetched again, and between two fetches for unknown keys. */
 const KEYS_MS = 10 * 60_000;
 const COOL_DOWN_MS = 60_000;

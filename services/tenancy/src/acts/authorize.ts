@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CompleteAuthorizationRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
-import { AUTHORIZATION_MS } from '../config.js';
+import { AUTHORIZATION_MS, UPSTREAM_MS } from '../config.js';
 import { ExpiredLink } from '../errors.js';
 import { publishConnection } from '../events.js';
 import type { Parts } from '../parts.js';
-import { requireActiveWorkspace, requireWorkspaceRole } from '../policy.js';
+import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import { type Authorization, type Connection, type Connector, connectionKey } from '../stores/connectors.js';
 import {
   AuthorizationFailed,
@@ -15,6 +16,7 @@ import {
   finishAuthorization,
   type Grant,
   type Pending,
+  revokeGrant,
 } from '../upstream/oauth.js';
 import { clientFor, type OAuthClient } from '../upstream/oauth-clients.js';
 
@@ -68,7 +70,7 @@ export interface Completed {
  * Grants by request. A code can be exchanged once only and a handler may run again, so that a rerun reuses the
  * first result.
  */
-const grants = new WeakMap<CompleteAuthorizationRequest, Promise<Grant>>();
+const grants = new WeakMap<CompleteAuthorizationRequest, { client: OAuthClient; grant: Promise<Grant> }>();
 
 /**
  * Completes an authorization and creates the connection. Throws `expired_link` for anyone but the person who began
@@ -79,6 +81,22 @@ export async function completeAuthorization(
   context: CallContext,
   request: CompleteAuthorizationRequest,
 ): Promise<Completed> {
+  try {
+    return await complete(parts, context, request);
+  } catch (error) {
+    if (error instanceof AppError) await revokeUnkept(request);
+    throw error;
+  }
+}
+
+/** Revokes the grant of a rerun that fails because the person may no longer connect, as when they have left. */
+async function revokeUnkept(request: CompleteAuthorizationRequest): Promise<void> {
+  const made = grants.get(request);
+  const grant = await made?.grant.catch(() => undefined);
+  if (made && grant) await revokeGrant(made.client, grant, AbortSignal.timeout(UPSTREAM_MS));
+}
+
+async function complete(parts: Parts, context: CallContext, request: CompleteAuthorizationRequest): Promise<Completed> {
   const query = new URLSearchParams(request.query);
   const state = query.get('state') ?? '';
   const { authorization, connector, client } = await findPending(parts, context.caller, state);
@@ -87,10 +105,14 @@ export async function completeAuthorization(
   requireActiveWorkspace(access.workspace);
   const owner = { tenant: authorization.tenant, record: authorization.id };
   const pending = JSON.parse(parts.envelope.open(authorization.sealed, owner)) as Pending;
-  const pendingGrant = grants.get(request) ?? finishAuthorization(client, query, state, redirectUri(parts), pending);
-  grants.set(request, pendingGrant);
+  const made = grants.get(request) ?? {
+    client,
+    grant: finishAuthorization(client, query, state, redirectUri(parts), pending),
+  };
+  grants.set(request, made);
+  expectAccess(parts, context, access);
   try {
-    const grant = await pendingGrant;
+    const grant = await made.grant;
     context.work.remove(parts.connectors.authorizations, authorization);
     const active = changeConnector(parts, context, connector, { status: 'active' });
     return { connector: active, connection: await keepGrant(parts, context, connector, grant) };
@@ -103,6 +125,17 @@ export async function completeAuthorization(
       error: error.reason,
     };
   }
+}
+
+/** Makes the commit fail, and the handler run again, if the person's access changes while the external system answers. */
+function expectAccess(
+  { workspaces, workspaceMembers, orgMembers }: Parts,
+  { work }: CallContext,
+  { workspace, place, inOrg }: WorkspaceAccess,
+): void {
+  work.expect(workspaces.records, workspace);
+  if (place !== undefined) work.expect(workspaceMembers.records, place);
+  if (inOrg !== undefined) work.expect(orgMembers.records, inOrg.member);
 }
 
 async function findPending(

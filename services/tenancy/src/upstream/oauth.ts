@@ -1,3 +1,4 @@
+import { boundedFetch } from '@commonplace/kit/fetch';
 import * as oauth from 'oauth4webapi';
 import { UPSTREAM_MS } from '../config.js';
 import type { OAuthClient } from './oauth-clients.js';
@@ -8,10 +9,14 @@ export interface Pending {
   readonly nonce: string;
 }
 
-/** The tokens and scopes that an external system has granted. */
-export interface Grant {
+/** The tokens of a grant. */
+export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken?: string;
+}
+
+/** The tokens and scopes that an external system has granted. */
+export interface Grant extends Tokens {
   readonly accountLabel?: string;
   readonly scopes: readonly string[];
   /** Lifetime of the access token in seconds. */
@@ -73,7 +78,7 @@ export async function finishAuthorization(
       parameters,
       redirectUri,
       verifier,
-      requestOptions(client.tokenUrl),
+      requestOptions(client.tokenUrl, AbortSignal.timeout(UPSTREAM_MS)),
     );
     const answer = await oauth.processAuthorizationCodeResponse(server, self, response, {
       ...(client.scopes.includes('openid') ? { expectedNonce: nonce } : {}),
@@ -86,12 +91,18 @@ export async function finishAuthorization(
   }
 }
 
-/** Revokes a grant (RFC 7009). Returns whether the external system confirmed it. */
-export async function revokeGrant(client: OAuthClient, token: string): Promise<boolean> {
+/** Revokes a grant (RFC 7009). Returns whether the external system confirmed it before `signal` aborts. */
+export async function revokeGrant(
+  client: OAuthClient,
+  { accessToken, refreshToken }: Tokens,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (client.revokeUrl === undefined) return false;
+  // Revoking a refresh token also revokes the access tokens issued from it (RFC 7009, 2.1).
+  const token = refreshToken ?? accessToken;
   try {
     const self = { client_id: client.clientId };
-    const options = requestOptions(client.revokeUrl);
+    const options = requestOptions(client.revokeUrl, signal);
     const response = await oauth.revocationRequest(serverOf(client), self, authOf(client), token, options);
     await oauth.processRevocationResponse(response);
     return true;
@@ -118,10 +129,11 @@ function authOf({ clientAuth, clientSecret }: OAuthClient): oauth.ClientAuth {
 }
 
 /** Returns the request options. They allow http because the settings accept it for loopback addresses only. */
-function requestOptions(url: string) {
+function requestOptions(url: string, signal: AbortSignal) {
   return {
-    signal: () => AbortSignal.timeout(UPSTREAM_MS),
+    signal,
     [oauth.allowInsecureRequests]: url.startsWith('http:'),
+    [oauth.customFetch]: boundedFetch,
   };
 }
 

@@ -1,9 +1,7 @@
-/** Timeout in milliseconds of one response from an identity provider. */
-export const FETCH_MS = 5000;
-/** Maximum size of one response in bytes. Metadata, keys and tokens of providers have about ten thousand. */
+/** Maximum size of one response in bytes. Metadata, keys and tokens of OAuth servers have about ten thousand. */
 const MAX_BYTES = 2 * 2 ** 20;
 
-/** Fetches a complete response of an identity provider. Rejects once it exceeds 2 MiB. */
+/** Fetches a complete response of an OAuth server that the operator has configured. Rejects once it exceeds 2 MiB. */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.body === null) return response;
