@@ -319,8 +319,14 @@ describe('GET /me', () => {
       tenant: { type: 'TENANT_TYPE_ORG', orgId: acme },
       credential: { type: 'CREDENTIAL_TYPE_API_KEY', keyId: org.id, name: 'CI' },
       orgs: [{ id: acme }],
+      defaultWorkspaceId: undefined,
     });
-    expect(await me(personal.key)).toMatchObject({ tenant: { type: 'TENANT_TYPE_PERSONAL' }, orgs: [] });
+    expect(await me(personal.key)).toMatchObject({
+      tenant: { type: 'TENANT_TYPE_PERSONAL' },
+      orgs: [],
+      defaultWorkspaceId: homeOf(ada.id),
+    });
+    expect((await me(ada.session, { tenant: acme })).defaultWorkspaceId).toBeUndefined();
     expect(org.status).toBe(ApiKeyStatus.ACTIVE);
   });
 });

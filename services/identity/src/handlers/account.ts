@@ -1,4 +1,4 @@
-import type { Caller } from '@commonplace/kit/auth';
+import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
@@ -38,10 +38,10 @@ export function createAccountHandlers({ users, memberships }: AccountParts): Han
   };
 }
 
-/** Returns the person's default workspace; undefined if the credential is limited to other workspaces. */
-function defaultWorkspaceOf({ userId, credential }: Caller): string | undefined {
-  const home = homeOf(userId);
-  return credential.workspaceIds?.includes(home) === false ? undefined : home;
+/** Returns the person's default workspace, which is Personal; undefined if the credential does not reach it. */
+function defaultWorkspaceOf(caller: Caller): string | undefined {
+  const home = homeOf(caller.userId);
+  return reachesWorkspace(caller, home, null) ? home : undefined;
 }
 
 function tenantOf(caller: Caller, person: PersonMemberships): MeTenant {
