@@ -23,11 +23,25 @@ function tagOf(version: number | undefined, digest: string): string {
   return version === undefined ? `"${tag}"` : `"v${version}.${tag}"`;
 }
 
-/** Returns the version that If-Match asks for; undefined without one, and for `*`. */
+/**
+ * Returns the version that If-Match asks for; undefined for `*`. A list may name several representations of one version
+ * (RFC 9110, 13.1.1).
+ */
 export function versionOfIfMatch(header: string): number | undefined {
-  const value = header.trim();
-  if (value === '*') return undefined;
-  const match = /^(?:W\/)?"?v(\d{1,10})(?:\.[\w-]+)?"?$/.exec(value);
+  if (header.trim() === '*') return undefined;
+  const [version, ...others] = new Set(header.split(',').map(versionOf));
+  if (others.length > 0) {
+    throw invalidField(
+      'If-Match',
+      'invalid_value',
+      'If-Match names several versions: send the one that you have read.',
+    );
+  }
+  return version;
+}
+
+function versionOf(etag: string): number {
+  const match = /^(?:W\/)?"?v(\d{1,10})(?:\.[\w-]+)?"?$/.exec(etag.trim());
   if (match === null) throw invalidField('If-Match', 'invalid_value', 'If-Match is an ETag of this API, like "v12".');
   return Number(match[1]);
 }
