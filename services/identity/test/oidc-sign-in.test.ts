@@ -268,6 +268,23 @@ describe('signing in with an identity provider', () => {
     expect(await signIn(strong)).toBe('grace@example.com');
   });
 
+  test('joins no invitations for addresses of domains that the issuer is not trusted with', async () => {
+    const entry = { issuer: issuer.url, audience: CLIENT, create_users: true, email_domains: ['example.com'] };
+    await open({ COMMONPLACE_OIDC_ISSUERS: JSON.stringify([entry]) });
+    const signIn = async () => {
+      const { url, flow } = await begin();
+      const { signIn: done } = await complete(issuer.authorize(url), flow);
+      return done?.user?.id ?? '';
+    };
+    const userId = await signIn();
+    const joined = [{ email: 'grace@example.com', userId }];
+    expect(harness.directory.acceptedAddresses).toEqual(joined);
+    issuer.claims = { ...issuer.claims, email: 'ada@elsewhere.org' };
+    await new Promise((done) => setTimeout(done, 1100));
+    expect(await signIn()).toBe(userId);
+    expect(harness.directory.acceptedAddresses).toEqual(joined);
+  });
+
   test('creates no account if sign-up is not allowed, and takes over no account without a verified address', async () => {
     await open({ COMMONPLACE_SIGN_UP: 'invite' });
     const first = await begin();

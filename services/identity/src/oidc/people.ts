@@ -110,14 +110,14 @@ function pick({ emailVerified, avatarUrl, locale, timezone }: Profile) {
 /** Accepts the open invitations of an address that the issuer has verified, once per issued token. */
 export async function joinInvitations(
   { user, identity }: KnownPerson,
-  { claims }: VerifiedToken,
+  { issuer, claims }: VerifiedToken,
   context: CallContext,
   parts: PeopleParts,
 ): Promise<void> {
   const { email, emailVerified } = parseProfile(claims);
   const address = emailVerified ? email : identity.verifiedEmail;
   const issuedAt = claims.iat ?? 1;
-  if (address === undefined || issuedAt <= identity.signedInAt) return;
+  if (address === undefined || !isOfDomain(issuer, address, true) || issuedAt <= identity.signedInAt) return;
   const person = { email: address, userId: user.id, userName: user.name };
   await parts.directory.acceptVerifiedAddress(person, context.onward);
   const work = parts.store.begin();
