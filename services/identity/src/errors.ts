@@ -18,7 +18,11 @@ export const UnknownPerson = refuse(
 );
 export const AddressNotProven = refuse(
   'invalid_credentials',
-  'An account here has the e-mail address of this token, and the issuer has not verified that it is the same person.',
+  'An account here has this e-mail address, and the identity provider has not verified that it is yours.',
+);
+export const AccountNotProven = refuse(
+  'invalid_credentials',
+  'An account here has this e-mail address, which nobody has verified yet. Sign in with the password of that account and verify the address first, or ask the operator of this server.',
 );
 export const AccountDisabled = refuse('invalid_credentials', 'The operator of this server has disabled the account.');
 export const NoAccessToken = refuse('invalid_credentials', 'The token is valid, but it is not an access token.');

@@ -30,6 +30,11 @@ const open = async (more: object = {}, env: NodeJS.ProcessEnv = {}) => {
     ...env,
   });
 };
+const refusal = (token: string) =>
+  harness.authenticate(token).then(
+    () => '',
+    ({ message }: Error) => message,
+  );
 const refused = (token: string) =>
   harness.authenticate(token).then(
     ({ caller }) => caller.userName,
@@ -101,7 +106,9 @@ describe('an existing account', () => {
     await signUp(harness, 'Carol');
     await signUp(harness, 'Dave');
     expect(await refused(await provider.token('carol'))).toBe(INVALID);
+    expect(await refusal(await provider.token('carol'))).toContain('Sign in with the password of that account');
     expect(await refused(await provider.token('dave'))).toBe(INVALID);
+    expect(await refusal(await provider.token('dave'))).toContain('the identity provider has not verified');
   });
 
   test('is opened if the operator trusts the accounts of the issuer, but never by an unverified address', async () => {

@@ -4,7 +4,7 @@ import { type Collection, LostRace, type Store, UniqueTaken } from '@commonplace
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { domainOf, emailKeyOf } from '../domain/address.js';
 import { newUser } from '../domain/user.js';
-import { AccountDisabled, AddressNotProven, NoAddress, UnknownPerson } from '../errors.js';
+import { AccountDisabled, AccountNotProven, AddressNotProven, NoAddress, UnknownPerson } from '../errors.js';
 import { userCreated } from '../events.js';
 import { type IdentityRecord, identityIdOf } from '../stores/identities.js';
 import { type UserRecord, userByEmail } from '../stores/users.js';
@@ -60,7 +60,7 @@ async function firstSignIn(token: VerifiedToken, context: CallContext, parts: Pe
   const there = await userByEmail(parts.users, emailKeyOf(email));
   if (there === undefined && !token.issuer.createUsers) throw UnknownPerson();
   if (there?.disabledAt !== undefined) throw AccountDisabled();
-  if (there !== undefined && !mayLink(token.issuer, there, emailVerified)) throw AddressNotProven();
+  if (there !== undefined) requireLinkable(token.issuer, there, emailVerified);
 
   // The account is committed at once, since tenancy is called with this person before the call returns.
   const work = parts.store.begin();
@@ -85,12 +85,13 @@ function isOfDomain({ emailDomains }: Issuer, email: string, verified: boolean):
 }
 
 /**
- * Returns whether the token may be linked to an existing account. Anyone may have created an account with another
- * person's address in advance. So both sides must be verified, unless the operator trusts all existing
+ * Throws `invalid_credentials` unless the token may be linked to an existing account. Anyone may have created an account
+ * with another person's address in advance. So both sides must be verified, unless the operator trusts all existing
  * accounts.
  */
-function mayLink({ linkAccounts }: Issuer, there: UserRecord, verified: boolean): boolean {
-  return verified && (there.emailVerified || linkAccounts);
+function requireLinkable({ linkAccounts }: Issuer, there: UserRecord, verified: boolean): void {
+  if (!verified) throw AddressNotProven();
+  if (!there.emailVerified && !linkAccounts) throw AccountNotProven();
 }
 
 function userOf(email: string, profile: Profile, now: number): Omit<UserRecord, 'version'> {
