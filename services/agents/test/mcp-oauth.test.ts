@@ -242,6 +242,13 @@ describe('tokens', () => {
       ...more,
     });
 
+  test('whose lifetime is absurd are used', async () => {
+    oauth.expiresIn = 1e15;
+    const id = await authorized();
+    const [grant] = await stage.parts.mcpGrants.find({ where: { serverId: id }, limit: 1 });
+    expect(Date.parse(grant?.expiresAt ?? '')).toBeGreaterThan(Date.now());
+  });
+
   test('that have expired are refreshed once, for all concurrent calls and processes', async () => {
     oauth.expiresIn = 1;
     const id = await authorized();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Guard } from '@commonplace/kit/fetch';
+import { type Guard, tokenLifetimeMs } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
 import type { OAuthTokens } from '@modelcontextprotocol/client';
@@ -98,7 +98,7 @@ function fieldsOf(
   return {
     sealed: seal(envelope, owner, secrets),
     renewable: refresh_token !== undefined,
-    expiresAt: expires_in === undefined ? undefined : new Date(Date.now() + expires_in * 1000).toISOString(),
+    expiresAt: expires_in === undefined ? undefined : new Date(Date.now() + tokenLifetimeMs(expires_in)).toISOString(),
   };
 }
 

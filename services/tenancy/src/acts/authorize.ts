@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
+import { tokenLifetimeMs } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CompleteAuthorizationRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
@@ -190,7 +191,7 @@ async function keepGrant(
     sealed: parts.envelope.seal(tokens, { tenant, record: id }),
     renewable: refreshToken !== undefined,
     connectedBy: context.actor,
-    ...(expiresIn === undefined ? {} : { expiresAt: parts.now(expiresIn * 1000) }),
+    ...(expiresIn === undefined ? {} : { expiresAt: parts.now(tokenLifetimeMs(expiresIn)) }),
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   };

@@ -137,6 +137,10 @@ function requestOptions(url: string, signal: AbortSignal) {
   };
 }
 
+/** Maximum number of granted scopes that are stored, and of characters of each. */
+const MAX_SCOPES = 200;
+const MAX_SCOPE_CHARS = 255;
+
 function grantOf(answer: oauth.TokenEndpointResponse, client: OAuthClient): Grant {
   const label = labelOf(answer);
   const scope = typeof answer.scope === 'string' ? answer.scope.split(/[\s,]+/).filter((one) => one !== '') : undefined;
@@ -144,7 +148,7 @@ function grantOf(answer: oauth.TokenEndpointResponse, client: OAuthClient): Gran
     accessToken: answer.access_token,
     ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
     ...(label === undefined ? {} : { accountLabel: label.slice(0, 255) }),
-    scopes: scope ?? client.scopes,
+    scopes: (scope ?? client.scopes).filter((one) => one.length <= MAX_SCOPE_CHARS).slice(0, MAX_SCOPES),
     ...(answer.expires_in === undefined ? {} : { expiresIn: answer.expires_in }),
   };
 }
