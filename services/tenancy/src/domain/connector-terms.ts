@@ -25,6 +25,9 @@ export const TERMS: Readonly<Record<ConnectorType, Terms>> = {
   mcp: { name: 'MCP server', needs: ['url'], urls: ['url'], open: true },
 };
 
+/** Fields of credentials that must not be sent in the configuration, which every member of the workspace sees. */
+const SECRET_FIELDS = ['api_key', 'token', 'access_token', 'password', 'secret_access_key'];
+
 const MAX_CONFIG_BYTES = 16 * 1024;
 const MAX_SECRET_CHARS = 16 * 1024;
 
@@ -49,6 +52,10 @@ export function faultsOfConfig(
       code: 'payload_too_large',
       message: `config may have at most ${MAX_CONFIG_BYTES} bytes.`,
     });
+  }
+  for (const name of SECRET_FIELDS.filter((one) => config[one] !== undefined)) {
+    const message = `config.${name} is a secret: send it in credentials, which are kept encrypted and never shown.`;
+    faults.push({ param: `config.${name}`, code: 'invalid_value', message });
   }
   for (const name of needs) {
     const value = config[name];
