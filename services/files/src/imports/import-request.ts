@@ -53,11 +53,14 @@ export async function readImportRequest(
   return { sourceType, from, conflict: conflictOf(request.conflict), options };
 }
 
+/** The refusal of imports from a connection: connectors keep access to other systems, and nothing reads from them yet. */
+const NO_CONNECTIONS = 'Imports cannot read from connections. Export from the other system, and import its file.';
+
 type Add = (param: string, code: string, message: string) => void;
 
 function requireReadable({ sourceType, sourceUrl }: CreateImportRequest, name: string, add: Add): void {
   if (sourceType === ImportSourceType.CONNECTION) {
-    add('source_type', 'unsupported_format', 'This server can’t read connections.');
+    add('source_type', 'unsupported_format', NO_CONNECTIONS);
   } else if (sourceType === ImportSourceType.URL) {
     if (sourceUrl === undefined) {
       add('source_url', 'missing_field', 'source_url is required for source_type "url".');
@@ -107,7 +110,7 @@ async function readFrom(
       return { url: sourceUrl ?? '' };
     case 'connection_id':
       if (request.sourceType !== ImportSourceType.CONNECTION) {
-        add('connection_id', 'unsupported_format', 'This server can’t read connections.');
+        add('connection_id', 'unsupported_format', NO_CONNECTIONS);
       }
       return undefined;
     default:
