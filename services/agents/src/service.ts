@@ -24,6 +24,7 @@ import { createSkillHandlers } from './handlers/skills.js';
 import { createWorkRunHandlers } from './handlers/work-runs.js';
 import { openMcpGuard } from './mcp/guard.js';
 import { openProbeQueue } from './mcp/probe.js';
+import { watchReclaimedAccounts } from './mcp/reclaimed-accounts.js';
 import { migrations } from './migrations.js';
 import { openModels } from './open-models.js';
 import type { Parts } from './parts.js';
@@ -163,6 +164,7 @@ export const agents = defineService({
           await watchLateAgents({ ...parts, departures }, bus),
           await watchLeavingApprovers(parts, bus),
           await watchPurgedResources(parts, bus),
+          await watchReclaimedAccounts(parts, bus),
         );
       },
       close: async () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { AppError } from '@commonplace/kit/errors';
+import { createEvent } from '@commonplace/kit/events';
 import { inWork } from '@commonplace/kit/store';
+import { eventually } from '@commonplace/kit/testing';
 import { McpAuthType, McpStatus } from '@commonplace/proto/agents/v1/mcp_server.js';
 import {
   CreateMcpServerRequest,
@@ -320,6 +322,24 @@ describe('tokens', () => {
     const state = asked.question?.state;
     expect(await call(made.id, stage.stranger.userId, { state })).toMatchObject({ text: 'found' });
   });
+});
+
+test('an account that the owner of its address takes over loses the grants of before', async () => {
+  const id = await authorized();
+  const { userId } = stage.owner;
+  const about = { service: 'identity', type: 'user.reclaimed', subject: userId };
+  const reclaimed = (time: string) => createEvent({ ...about, data: { userId, userName: 'Owner' }, time });
+  const { bus } = stage.stage.host;
+  const seen = await countOf();
+  await bus.publish([reclaimed(new Date(0).toISOString())]);
+  await bus.publish([createEvent({ ...about, subject: 'other', data: { userId: 'other', userName: 'O' } })]);
+  expect(await countOf()).toBe(seen);
+  await bus.publish([reclaimed(new Date().toISOString())]);
+  await eventually(async () => expect(await countOf()).toBe(0));
+
+  function countOf() {
+    return stage.parts.mcpGrants.count({ serverId: id });
+  }
 });
 
 describe('OAuth requests', () => {

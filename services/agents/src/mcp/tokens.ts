@@ -79,8 +79,9 @@ export async function storeGrant(
   const registration = { issuer, metadata, client, resource };
   const id = grantId(serverId, userId, registration);
   for (const other of await mcpGrants.find({ where: { serverId, userId }, limit: 10 })) work.remove(mcpGrants, other);
+  const now = new Date().toISOString();
   const record = {
-    ...{ id, tenant, serverId, userId, url, issuer, resource, isRevoked: false, updatedAt: new Date().toISOString() },
+    ...{ id, tenant, serverId, userId, url, issuer, resource, isRevoked: false, grantedAt: now, updatedAt: now },
     ...fieldsOf(envelope, { id, tenant }, registration, tokens),
   };
   const before = await work.get(mcpGrants, id);

@@ -133,12 +133,14 @@ export interface McpGrantRecord extends StoredRecord {
   readonly isRevoked: boolean;
   /** The lease for refreshing the tokens. */
   readonly refresh?: { readonly holder: string; readonly until: string } | undefined;
+  /** When the person gave the grant; absent in grants of earlier versions. */
+  readonly grantedAt?: string;
   readonly updatedAt: string;
 }
 
 export const mcpGrantCollection: CollectionSpec<McpGrantRecord> = {
   name: 'mcp_grants',
-  indexes: [{ fields: ['serverId', 'userId'] }, { fields: ['tenant'] }],
+  indexes: [{ fields: ['serverId', 'userId'] }, { fields: ['userId'] }, { fields: ['tenant'] }],
 };
 
 /** A pending authorization by a person. Its id is the hash of its state. */
