@@ -7,7 +7,7 @@ import { ConversationRole, ConversationType, WhoMay } from '@commonplace/proto/m
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { endMembership } from '../src/conversations/leavers.js';
-import { memberId } from '../src/conversations/records.js';
+import { type MemberRecord, memberId } from '../src/conversations/records.js';
 import { eventOf } from './stage.js';
 import { keyOf, newPlace, openTalkStage, type Place, type TalkStage } from './talk-stage.js';
 
@@ -130,6 +130,24 @@ describe('a direct conversation', () => {
       await stage.as(ann),
     );
     await expect(erased).rejects.toEqual(refused('insufficient_role'));
+  });
+
+  test('has no owner or manager by its creation either', async () => {
+    for (const role of [ConversationRole.OWNER, ConversationRole.MANAGER]) {
+      const created = stage.create(ann, { type: DIRECT, orgId: place.orgId, members: [{ userId: ben.userId, role }] });
+      await expect(created).rejects.toMatchObject({ reason: 'invalid_value', param: 'members[0].role' });
+    }
+  });
+
+  test('keeps its two members, although an earlier version made one of them its owner', async () => {
+    const { id } = await direct(ann, ben);
+    const { members } = stage.records;
+    const member = await members.get(memberId(id, ann.userId));
+    await inWork(stage.stage.own.store, async (work) => {
+      work.replace(members, member as MemberRecord, { ...(member as MemberRecord), role: 'owner', rank: 0 });
+    });
+    const changed = stage.update(ann, id, ['add_member_ids'], { addMemberIds: [cem.userId] });
+    await expect(changed).rejects.toEqual(refused('direct_conversation'));
   });
 });
 

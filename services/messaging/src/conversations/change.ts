@@ -2,7 +2,7 @@ import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/error
 import type { CallContext } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
 import type { UpdateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
-import { ConversationArchived } from '../errors.js';
+import { ConversationArchived, DirectConversation } from '../errors.js';
 import { conversationEvent } from './events.js';
 import { addMembers, type Newcomer, ownersOf, removeMembers, requireKnown, requireOwner, withRole } from './members.js';
 import type { ConversationParts } from './parts.js';
@@ -75,6 +75,8 @@ async function changeMembers(
   const { conversation, member: mine } = access;
   if (addMemberIds.length + removeMemberIds.length + memberRoles.length === 0) return { conversation, userIds: [] };
   requireOneChangeEach(addMemberIds, removeMemberIds, memberRoles);
+  // An earlier version let its creator make the other person the owner of a direct conversation.
+  if (conversation.type === 'direct') throw DirectConversation();
   if (conversation.isArchived && addMemberIds.length > 0) throw ConversationArchived();
   const newcomers = addMemberIds.map(
     (id, at): Newcomer => ({ kind: 'user', id, role: 'member', param: `add_member_ids[${at}]` }),

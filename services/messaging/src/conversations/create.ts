@@ -82,6 +82,13 @@ function checkForm(
   if (others.length !== 1 || other?.kind !== 'user') {
     throw invalidField('member_ids', 'invalid_value', 'must name exactly one other person.');
   }
+  if (other.role !== 'member') {
+    throw invalidField(
+      other.param.replace(/user_id$/, 'role'),
+      'invalid_value',
+      'must be member in a direct conversation.',
+    );
+  }
   for (const [param, value] of [
     ['name', name],
     ['topic', topic],
