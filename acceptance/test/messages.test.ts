@@ -99,6 +99,15 @@ describe('people', () => {
     });
   });
 
+  test('react with emoji, not with texts of any length that are one character on the screen', async () => {
+    const { id } = await group();
+    const { data: sent } = await send(ann, id, { text: 'Lunch?' });
+    const react = (emoji: string) => ben.patch(`${IM}/${id}/messages/${sent.id}`, { reactions: [emoji] });
+    expect((await react('👩🏽‍❤️‍💋‍👨🏽')).status).toBe(200);
+    const { status, error } = await react(`👍${'\u200d👍'.repeat(20)}`);
+    expect([status, error.code, error.param]).toEqual([400, 'invalid_value', 'reactions[0]']);
+  });
+
   test('see attachments that they may read', async () => {
     const page = { workspace_id: workspace.id, type: 'document', name: 'Plan', access_mode: 'restricted' };
     const { data: resource } = await ann.post<Resource>('/resources', page);

@@ -179,6 +179,15 @@ describe('a message', () => {
     );
   });
 
+  test('keeps its version when a member sends the reactions that they have', async () => {
+    const id = await group();
+    const { id: messageId } = await stage.send(ann, id, 'Lunch?');
+    await stage.edit(ben, id, messageId, ['reactions'], { reactions: ['👍', '🎉'] });
+    const { version } = await stage.edit(cem, id, messageId, ['reactions'], { reactions: ['👍'] });
+    const again = await stage.edit(ben, id, messageId, ['reactions'], { reactions: ['🎉', '👍'] });
+    expect(again.version).toBe(version);
+  });
+
   test('and its conversation name in a conflict of versions who has changed them last', async () => {
     const conversationId = await group();
     const { id: messageId, createdAt } = await stage.send(ann, conversationId, 'Lunch?');

@@ -22,8 +22,14 @@ export function parseReactions(reactions: readonly string[]): string[] {
   return [...new Set(reactions)];
 }
 
-/** Returns the reactions after a person has replaced their own. */
-export function replaceReactions(before: readonly Reaction[], userId: string, mine: readonly string[]): Reaction[] {
+/** Returns the reactions after a person has replaced their own, and `before` itself if nothing changes. */
+export function replaceReactions(
+  before: readonly Reaction[],
+  userId: string,
+  mine: readonly string[],
+): readonly Reaction[] {
+  const had = before.filter(({ users }) => users.includes(userId)).map(({ emoji }) => emoji);
+  if (had.length === mine.length && mine.every((emoji) => had.includes(emoji))) return before;
   const others = before.map(({ emoji, users }) => ({ emoji, users: users.filter((id) => id !== userId) }));
   for (const emoji of mine) {
     const known = others.find((reaction) => reaction.emoji === emoji);
