@@ -79,6 +79,8 @@ describe('access to memories', () => {
       expect(await reasonOf(stage.create(boss, inWorkspace()))).toBe('workspace_archived');
       expect(await reasonOf(stage.remove(boss, id))).toBe('workspace_archived');
     });
+    expect(await stage.get(boss, id)).toMatchObject({ isReadOnly: true });
+    expect((await stage.list(boss)).items.find((one) => one.id === id)).toMatchObject({ isReadOnly: true });
     stage.archive(false);
     await eventually(async () => expect(await reasonOf(stage.update(boss, id, { isPinned: true }))).toBe('done'));
     expect(await reasonOf(stage.remove(boss, id))).toBe('done');

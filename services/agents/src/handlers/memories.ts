@@ -144,7 +144,7 @@ async function list(
   const rights = await rightsOf(parts, context);
   const { items, page } = await listMemories(parts, rights, filter, request, context);
   const readable = await readableAmong(parts, resourcesOf(items), context);
-  const view = (memory: MemoryRecord) => ({ readable, isReadOnly: !rights.canChange(memory) });
+  const view = (memory: MemoryRecord) => ({ readable, isReadOnly: isReadOnly(rights, memory) });
   return { items: items.map((memory) => memoryMessage(memory, view(memory))), page };
 }
 
@@ -183,9 +183,11 @@ async function present(
   context: CallContext,
 ): Promise<Memory> {
   const readable = await readableAmong(parts, resourcesOf([memory]), context);
-  const isReadOnly = !rights.canChange(memory) || rights.isArchived(memory);
-  return memoryMessage(memory, { readable, isReadOnly, withRevisions: true });
+  return memoryMessage(memory, { readable, isReadOnly: isReadOnly(rights, memory), withRevisions: true });
 }
+
+const isReadOnly = (rights: MemoryRights, memory: MemoryRecord): boolean =>
+  !rights.canChange(memory) || rights.isArchived(memory);
 
 function noUpdateField(): AppError {
   return new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
