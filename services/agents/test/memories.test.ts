@@ -119,6 +119,28 @@ describe('access to memories', () => {
     expect(await stage.removeOf(editor, agent.id, { all: true })).toEqual({ deletedCount: 1 });
   });
 
+  test('of an agent are about people of its Org, or about people who may use a Personal agent', async () => {
+    const stranger = stage.person('Stranger', undefined, OrgRole.UNSPECIFIED);
+    const personal = {
+      orgId: '',
+      tenant: stage.workspaceId,
+      workspaceIds: [],
+      places: [],
+      visibility: 'private',
+    } as const;
+    const unknown = { reason: 'not_found', param: 'subject_user_id' };
+    for (const agent of [await stage.agent(editor), await stage.agent(editor, personal)]) {
+      const create = (subjectUserId?: string) =>
+        stage.createOf(editor, { agentId: agent.id, content: word(), ...(subjectUserId && { subjectUserId }) });
+      await expect(create(stranger.userId)).rejects.toMatchObject(unknown);
+      await expect(create(newId())).rejects.toMatchObject(unknown);
+      const { id } = await create(editor.userId);
+      await expect(stage.update(editor, id, { subjectUserId: stranger.userId })).rejects.toMatchObject(unknown);
+      expect(await reasonOf(stage.update(editor, id, { subjectUserId: undefined }))).toBe('done');
+    }
+    expect((await stage.list(stranger)).items).toEqual([]);
+  });
+
   test('have a text', async () => {
     const empty = { reason: 'invalid_value', param: 'content' };
     await expect(stage.create(editor, { content: ' \n\t' })).rejects.toMatchObject(empty);

@@ -12,7 +12,7 @@ import type {
 } from '@commonplace/proto/agents/v1/memory_service.js';
 import { WorkspaceArchived } from '../errors.js';
 import { type MemoryRights, rightsOf, seeMemory } from '../memories/access.js';
-import { agentFor } from '../memories/agents.js';
+import { agentFor, requireSubject } from '../memories/agents.js';
 import { eraseMemories } from '../memories/erase.js';
 import { listMemories, type MemoryFilter } from '../memories/list.js';
 import { choosePlaceOfMemory } from '../memories/place.js';
@@ -86,7 +86,9 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
       const agent = await agentFor(parts, request.agentId, context);
       if (agent.ownerId !== context.caller.userId) throw InsufficientRole();
       const { id: agentId, tenant, orgId } = agent;
-      const place = { scope: 'agent', tenant, orgId, agentId, subjectId: request.subjectUserId } as const;
+      const { subjectUserId } = request;
+      if (subjectUserId !== undefined) await requireSubject(parts, agent, subjectUserId, context);
+      const place = { scope: 'agent', tenant, orgId, agentId, subjectId: subjectUserId } as const;
       return create(parts, { ...(await contentOf(parts, request, context)), ...place }, context);
     },
 

@@ -23,3 +23,19 @@ export async function agentFor(parts: AgentParts, id: string, context: CallConte
   requireReach(caller, agent);
   return agent;
 }
+
+/**
+ * Throws `NotFound` unless memories of an agent can be about a person: one who belongs to its Org, or who may use a
+ * Personal agent. A memory is shown to the person whom it is about, so strangers must not be able to send them texts.
+ */
+export async function requireSubject(
+  { memberships }: Pick<Parts, 'memberships'>,
+  agent: AgentRecord,
+  userId: string,
+  { onward }: Pick<CallContext, 'onward'>,
+): Promise<void> {
+  const canBe = (person: PersonMemberships) =>
+    agent.orgId === '' ? accessTo(agent, person).mayUse : person.orgs.has(agent.orgId);
+  if (canBe(await memberships.of(userId, onward)) || canBe(await memberships.fresh(userId, onward))) return;
+  throw NotFound({}, { param: 'subject_user_id' });
+}

@@ -7,6 +7,7 @@ import type { MemoryRecord } from '../stores/memories.js';
 import { kindOf } from '../wire/memories.js';
 import { readMetadata } from '../wire/metadata.js';
 import type { MemoryRights } from './access.js';
+import { requireSubject } from './agents.js';
 import type { MemoryChange } from './write.js';
 
 /** Returns the ids of resources without duplicates. Throws `NotFound` unless the caller can read all of them. */
@@ -44,7 +45,7 @@ export function requireFuture(expiresAt: string | undefined): void {
 
 /** Returns the changes of a PATCH. Throws if the caller may not make them. */
 export async function changeOf(
-  parts: Pick<Parts, 'index' | 'settings'>,
+  parts: Pick<Parts, 'index' | 'settings' | 'agents' | 'memberships'>,
   request: UpdateMemoryRequest,
   before: MemoryRecord,
   rights: MemoryRights,
@@ -55,7 +56,7 @@ export async function changeOf(
   if (content !== undefined) requireText(content);
   if (mask.has('expires_at')) requireFuture(request.expiresAt);
   const hasNewSubject = mask.has('subject_user_id') && request.subjectUserId !== before.subjectId;
-  if (hasNewSubject) requireSubject(before, rights);
+  if (hasNewSubject) await requireNewSubject(parts, request.subjectUserId, before, rights, context);
   const metadata = metadataOf(parts, request.metadata);
   const sourceIds = sourceResourceIds && (await readableSources(parts, sourceResourceIds.items, context));
   const kind = kindOf(request.kind);
@@ -75,9 +76,18 @@ export async function changeOf(
 }
 
 /** Throws unless the caller may set the subject of a memory, which only the owner of the agent may. */
-function requireSubject(memory: MemoryRecord, rights: MemoryRights): void {
+async function requireNewSubject(
+  parts: Pick<Parts, 'agents' | 'memberships'>,
+  subjectId: string | undefined,
+  memory: MemoryRecord,
+  rights: MemoryRights,
+  context: CallContext,
+): Promise<void> {
   if (memory.scope !== 'agent') {
     throw invalidField('subject_user_id', 'invalid_value', 'is only allowed for memories of agents.');
   }
   if (!rights.administers(memory)) throw InsufficientRole();
+  const agent = await parts.agents.get(memory.agentId ?? '');
+  if (agent === undefined) throw NotFound();
+  if (subjectId !== undefined) await requireSubject(parts, agent, subjectId, context);
 }
