@@ -152,6 +152,14 @@ describe('an assignment', () => {
     const foreign = { ...body, assignee: { type: 'agent', id: theirs } };
     expect((await boss.post('/work-items', foreign)).error.code).toBe('not_found');
     const own = (await boss.post<{ id: string }>('/agents', { name: 'Helper' })).data.id;
+    const unassigned = await create({ title: 'x' });
+    for (const [part, param] of [
+      [{ type: 'user' }, 'assignee.id'],
+      [{ id: mate.user.id }, 'assignee.type'],
+    ] as const) {
+      const { status, error } = await boss.patch(`/work-items/${unassigned.id}`, { assignee: part });
+      expect([status, error.code, error.param]).toEqual([400, 'missing_field', param]);
+    }
     const item = await create({ assignee: { type: 'agent', id: own } });
     expect(item.assignee).toEqual({ type: 'agent', id: own, name: 'Helper' });
     expect(await get(item.id, '?include=runs,children')).toMatchObject({ run_ids: [], runs: [], children: [] });

@@ -24,6 +24,7 @@ export async function chooseAssignee(
   where: Where,
   context: CallContext,
 ): Promise<ChosenAssignee> {
+  if (id === '') throw invalidField('assignee.id', 'missing_field', 'is required.');
   if (type === AssigneeType.USER) return { assignee: await personIn(parts, id, where, context), autoRun: false };
   if (type !== AssigneeType.AGENT)
     throw invalidField('assignee.type', 'missing_field', 'assignee.type must be user or agent.');
