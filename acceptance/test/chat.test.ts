@@ -377,6 +377,10 @@ describe('a session', () => {
       context: { resource_ids: [page.id], search: false },
     });
     expect(changed.data).toMatchObject({ is_archived: true, context: { resource_ids: [page.id], search: false } });
+    const context = async (part: object) => (await by.patch<ChatSession>(path, { context: part })).data.context;
+    expect(await context({ search: true })).toEqual({ resource_ids: [page.id], search: true });
+    expect(await context({ resource_ids: [] })).toEqual({ resource_ids: [], search: true });
+    expect(await context({ search: false })).toEqual({ resource_ids: [], search: false });
     const listed = async (query: string) =>
       (await by.get<List<ChatSession>>(`/chat-sessions?workspace_id=${workspace.id}&${query}`)).data.items.map(
         ({ id }) => id,

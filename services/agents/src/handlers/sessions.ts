@@ -221,10 +221,10 @@ async function changed(
     ...(isCleared('agent_id', agentId) && { agentId: undefined }),
     ...(isArchived !== undefined && { isArchived }),
     ...(visibility !== undefined && { visibility }),
-    ...(about !== undefined && {
-      resourceIds: await readableOf(parts, about.resourceIds, context),
-      search: about.search ?? true,
+    ...(updateMask.includes('context.resource_ids') && {
+      resourceIds: await readableOf(parts, about?.resourceIds ?? [], context),
     }),
+    ...(about?.search !== undefined && { search: about.search }),
   };
 }
 
