@@ -331,7 +331,10 @@ describe('messages', () => {
     expect((await add(record)).data.messages[0]?.content).toBe(
       `\`\`\`\nsearch {"query":"zinc"}\n\`\`\`\n\n\`\`\`\`\na \`\`\` b\n\`\`\`\`\n\n[source](resource:${page.id})`,
     );
+    const ticks = { type: 'tool_result', content: '` '.repeat(9_990) };
+    expect((await add([ticks])).data.messages[0]?.content).toBe(`\`\`\`\n${ticks.content}\n\`\`\``);
     for (const [content, role, param] of [
+      [[{ ...ticks, content: '` '.repeat(200_000) }], 'user', 'append_messages[0].content'],
       ['Mine', 'assistant', 'append_messages[0].role'],
       ['', 'user', 'append_messages[0].content'],
       ['x'.repeat(20_001), 'user', 'append_messages[0].content'],
@@ -345,7 +348,7 @@ describe('messages', () => {
       const { status, error } = await add(content, role);
       expect([status, error.param]).toEqual([400, param]);
     }
-    expect((await read(data.id)).message_count).toBe(2);
+    expect((await read(data.id)).message_count).toBe(3);
   });
 });
 

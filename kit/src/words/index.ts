@@ -74,3 +74,12 @@ function betweenCharacters(text: string, place: number): number {
   const near = new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text.slice(from, place + MAX_WORD));
   return from + (near.containing(place - from)?.index ?? place - from);
 }
+
+/** Returns whether a text has more than `max` code points, in a time that does not depend on the length of the text. */
+export function isLongerThan(text: string, max: number): boolean {
+  // A code point has one or two UTF-16 units.
+  if (text.length <= max || text.length > 2 * max) return text.length > max;
+  let count = 0;
+  for (const _ of text) count++;
+  return count > max;
+}

@@ -1,11 +1,13 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   type AppendedMessageInput,
   AppendedRole,
   type ChatMessageInput,
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
+import { codeBlock } from '../domain/code-block.js';
 import type { Role } from '../stores/sessions.js';
 
 /** A message as a client has sent it. */
@@ -93,11 +95,7 @@ function readRecord(part: Record<string, unknown>): Omit<GivenMessage, 'role'> |
 
 const jsonOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Writes a text as a code block whose fence cannot occur in the text. */
-function recordOf(text: string): Omit<GivenMessage, 'role'> {
-  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-  return { content: `${fence}\n${text}\n${fence}`, resourceIds: [] };
-}
+const recordOf = (text: string): Omit<GivenMessage, 'role'> => ({ content: codeBlock(text), resourceIds: [] });
 
 function checkText(
   text: string,
@@ -106,6 +104,6 @@ function checkText(
 ): Omit<GivenMessage, 'role'> {
   const content = text.replaceAll('\u0000', '').trim();
   if (content === '') return refuse('missing_field', 'must not be empty.');
-  if ([...content].length > MAX_LENGTH) return refuse('invalid_value', `may have at most ${MAX_LENGTH} characters.`);
+  if (isLongerThan(content, MAX_LENGTH)) return refuse('invalid_value', `may have at most ${MAX_LENGTH} characters.`);
   return { content, resourceIds };
 }

@@ -1,4 +1,5 @@
 import { fingerprint } from '@commonplace/kit/id';
+import { codeBlock } from '../../domain/code-block.js';
 import type { ToolSchema } from '../../models/port.js';
 import { NO_PREVIEW, type Preview, type ToolPlan } from './tool.js';
 
@@ -25,12 +26,8 @@ export function changePlan(
   };
 }
 
-/** Writes a diff as a Markdown code block whose fence cannot occur in the diff. */
-export function diffBlock(diff: string): string {
-  const longest = Math.max(2, ...[...diff.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}diff\n${diff}\n${fence}`;
-}
+/** Writes a diff as a Markdown code block. */
+export const diffBlock = (diff: string): string => codeBlock(diff, 'diff');
 
 /** Returns a diff in which all lines are new. */
 export const added = (text: string): string =>
