@@ -3,6 +3,7 @@ import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound, na
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findBoundedPage, findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
+import { isLongerThan } from '@commonplace/kit/words';
 import { enumName } from '@commonplace/platform/enums';
 import { type Run, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import {
@@ -267,7 +268,7 @@ function readInput(
   const { text, attachments = [], parameters = {} } = object as Record<string, unknown>;
   const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
   if (typeof text !== 'string' || text.trim() === '') add(param, 'missing_field', 'must be a text.');
-  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
+  else if (isLongerThan(text, MAX_TEXT)) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   const isIds = Array.isArray(attachments) && attachments.length <= 50 && attachments.every((id) => isUuid(String(id)));
   if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
   if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {

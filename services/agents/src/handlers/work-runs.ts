@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
+import { isLongerThan } from '@commonplace/kit/words';
 import { RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import type { StartWorkRunRequest, WorkRun, WorkRunService } from '@commonplace/proto/agents/v1/work_run_service.js';
 import { agentForRun } from '../agents/use.js';
@@ -95,7 +96,7 @@ const MAX_TEXT = 100_000;
 function inputOf({ input }: StartWorkRunRequest): RunInput {
   const { text = '', attachments = [], parameters = Buffer.alloc(0) } = input ?? {};
   if (text.trim() === '') throw invalidField('input.text', 'missing_field', 'must not be empty.');
-  if ([...text].length > MAX_TEXT) {
+  if (isLongerThan(text, MAX_TEXT)) {
     throw invalidField('input.text', 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   }
   return { text: text.trim(), attachments, parameters: parametersOf(parameters) };

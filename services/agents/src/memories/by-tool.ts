@@ -1,6 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { createEvent } from '@commonplace/kit/events';
 import { inWork, LostRace, UniqueTaken, type UnitOfWork } from '@commonplace/kit/store';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { Parts } from '../parts.js';
 import type { MemoryKind, MemoryRecord } from '../stores/memories.js';
 import type { RunRecord } from '../stores/runs.js';
@@ -93,7 +94,7 @@ export function append(
     const before = await work.get(parts.memories, id);
     if (before === undefined || before.appendedBy?.includes(call)) return before;
     const content = `${before.content}\n${line}`;
-    if ([...content].length > MAX_CONTENT) throw new TooLong();
+    if (isLongerThan(content, MAX_CONTENT)) throw new TooLong();
     const appendedBy = [...(before.appendedBy ?? []), call].slice(-MAX_CALLS);
     const drawn = [...new Set([...before.sourceIds, ...sourceIds])];
     return changeMemory(parts, before, { content, sourceIds: drawn, appendedBy }, agentActor(run), work, sees);

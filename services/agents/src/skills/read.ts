@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { SkillFile } from '@commonplace/proto/agents/v1/skill.js';
 import type { SkillInput } from '@commonplace/proto/agents/v1/skill_service.js';
 import type { Settings } from '../config.js';
@@ -86,7 +87,7 @@ function readFile(text: string, add: AddFault): SkillMd | undefined {
 
 function checkDescription(description: string, add: AddFault): void {
   if (description === '') add('description', 'missing_field', 'is required.');
-  else if ([...description].length > MAX_DESCRIPTION) {
+  else if (isLongerThan(description, MAX_DESCRIPTION)) {
     add('description', 'invalid_value', `may have at most ${MAX_DESCRIPTION} characters.`);
   }
 }
@@ -138,7 +139,7 @@ function isPath(path: string): boolean {
 
 function readTools(names: readonly string[], add: AddFault): string[] {
   if (names.length > MAX_TOOLS) add('allowed_tools', 'too_many_items', `may have at most ${MAX_TOOLS} items.`);
-  if (names.some((name) => [...name].length > 64))
+  if (names.some((name) => isLongerThan(name, 64)))
     add('allowed_tools', 'invalid_value', 'has a name of over 64 characters.');
   return [...new Set(names)];
 }

@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import { tooLarge } from '../runs/json.js';
 import type { AgentInput, TargetType } from './records.js';
 
@@ -33,7 +34,7 @@ function checkAgentInput(value: unknown, add: (param: string, code: string, mess
   const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
   if (typeof text !== 'string' || text.trim() === '')
     add(param, 'missing_field', 'must be a text: the target is an agent.');
-  else if ([...text].length > MAX_TEXT) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
+  else if (isLongerThan(text, MAX_TEXT)) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
   const isIds =
     Array.isArray(attachments) &&
     attachments.length <= MAX_ATTACHMENTS &&

@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentInput } from './kind.js';
@@ -51,7 +52,7 @@ function nested(json: unknown, typeBefore: ArtifactType): ParsedFields {
     const value = given[name];
     if (value === undefined || value === null) return undefined;
     if (typeof value !== 'string') complain(name, 'invalid_type', `${name} must be a string.`);
-    else if ([...value].length > maxChars)
+    else if (isLongerThan(value, maxChars))
       complain(name, 'invalid_value', `${name} may have at most ${maxChars} characters.`);
     else return value;
     return undefined;
@@ -84,7 +85,7 @@ function assetsIn(given: unknown, complain: (name: string, code: string, message
     complain('assets', 'too_many_items', `An artifact may have at most ${MAX_ASSETS} assets.`);
   return given.slice(0, MAX_ASSETS).flatMap((asset: unknown, i) => {
     const { name, resource_id: resourceId } = (asset ?? {}) as Record<string, unknown>;
-    const named = typeof name === 'string' && name !== '' && [...name].length <= 255;
+    const named = typeof name === 'string' && name !== '' && !isLongerThan(name, 255);
     if (!named) complain(`assets[${i}].name`, 'invalid_value', 'name must be a string of 1 to 255 characters.');
     const known = typeof resourceId === 'string' && isUuid(resourceId);
     if (!known) complain(`assets[${i}].resource_id`, 'invalid_value', 'resource_id must be a UUID.');

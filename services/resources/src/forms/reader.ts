@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { isLongerThan } from '@commonplace/kit/words';
 
 /** Collects the faults of a form's configuration or of a submission. */
 export interface FormFaults {
@@ -63,13 +64,13 @@ export function readObject(given: Readonly<Record<string, unknown>>, param: stri
       const text = value.trim();
       if (text === '') return required ? faults.add(at(key), 'invalid_value', 'must not be empty.') : undefined;
       if (/\p{Cc}/u.test(text)) return faults.add(at(key), 'invalid_value', 'must have no control characters.');
-      return [...text].length > max ? tooLong(key, max) : text;
+      return isLongerThan(text, max) ? tooLong(key, max) : text;
     },
     text(key, max) {
       const value = take(key);
       if (value === undefined || value === '') return undefined;
       if (typeof value !== 'string') return wrong(key, 'a string');
-      return [...value].length > max ? tooLong(key, max) : value;
+      return isLongerThan(value, max) ? tooLong(key, max) : value;
     },
     flag(key, fallback) {
       const value = take(key);

@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import { choiceId } from '../tables/choices.js';
@@ -208,9 +209,8 @@ function plainColumn(type: BoundField['type'], { min, max }: BoundField): Column
 }
 
 function textFault({ type, min_length: min, max_length: max }: BoundField, text: string): string | undefined {
-  const length = [...text].length;
-  if (min !== undefined && length < min) return `must have ${min} characters or more.`;
-  if (max !== undefined && length > max) return `must have ${max} characters or fewer.`;
+  if (min !== undefined && !isLongerThan(text, min - 1)) return `must have ${min} characters or more.`;
+  if (max !== undefined && isLongerThan(text, max)) return `must have ${max} characters or fewer.`;
   if (type === 'short_text' && /[\r\n]/.test(text)) return 'must be one line.';
   return undefined;
 }

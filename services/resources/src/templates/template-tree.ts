@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { isLongerThan } from '@commonplace/kit/words';
 import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import type { NodeType } from '../domain/node.js';
 import { isContainer } from '../domain/tree.js';
@@ -99,7 +100,7 @@ function readItem(given: Readonly<Record<string, unknown>>, param: string, keyed
     const value = given[name];
     if (value === undefined || value === null) return undefined;
     if (typeof value !== 'string') complain(`${param}.${name}`, 'invalid_type', `${name} must be a string.`);
-    else if ([...value].length > maxChars) {
+    else if (isLongerThan(value, maxChars)) {
       complain(`${param}.${name}`, 'invalid_value', `${name} may have at most ${maxChars} characters.`);
     } else return value;
     return undefined;
@@ -137,8 +138,7 @@ function nameIn({ name }: Readonly<Record<string, unknown>>, param: string, comp
   else if (typeof name !== 'string') complain(`${param}.name`, 'invalid_type', 'name must be a string.');
   else {
     const line = name.trim();
-    const count = [...line].length;
-    if (count >= 1 && count <= 255 && !/\p{Cc}/u.test(line)) return line;
+    if (line !== '' && !isLongerThan(line, 255) && !/\p{Cc}/u.test(line)) return line;
     complain(`${param}.name`, 'invalid_value', 'name must have 1 to 255 characters, and no control characters.');
   }
   return '';
@@ -160,7 +160,7 @@ function metadataIn(
 
 function tagsIn({ tags }: Readonly<Record<string, unknown>>, param: string, complain: Complain): string[] {
   if (tags === undefined || tags === null) return [];
-  const named = (tag: unknown) => typeof tag === 'string' && tag.trim() !== '' && [...tag].length <= MAX_TAG_CHARS;
+  const named = (tag: unknown) => typeof tag === 'string' && tag.trim() !== '' && !isLongerThan(tag, MAX_TAG_CHARS);
   if (Array.isArray(tags) && tags.length <= MAX_TAGS && tags.every(named)) return tags.map((tag: string) => tag.trim());
   complain(
     `${param}.tags`,

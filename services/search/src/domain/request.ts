@@ -1,4 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { GetSearchFilterRequest, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
@@ -61,9 +62,8 @@ export function withTags(search: Search, requested: readonly string[], { tagIds,
 export function readRequest(request: SearchRequest): Search {
   const faults: Fault[] = [];
   const query = request.query.trim();
-  const length = [...query].length;
-  if (length === 0) faults.push({ param: 'query', code: 'query_required', message: 'query must not be empty.' });
-  if (length > MAX_QUERY_CHARS) {
+  if (query === '') faults.push({ param: 'query', code: 'query_required', message: 'query must not be empty.' });
+  if (isLongerThan(query, MAX_QUERY_CHARS)) {
     faults.push({
       param: 'query',
       code: 'invalid_value',

@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import {
   append,
   forget,
@@ -166,7 +167,7 @@ async function propose(
   { content, sourceIds }: Pick<RunText, 'content' | 'sourceIds'>,
   context: ToolContext,
 ): Promise<ToolResult> {
-  if ([...content].length > MAX_CONTENT) throw new InvalidArguments(`A memory has at most ${MAX_CONTENT} characters.`);
+  if (isLongerThan(content, MAX_CONTENT)) throw new InvalidArguments(`A memory has at most ${MAX_CONTENT} characters.`);
   const drawn = [...new Set([...memory.sourceIds, ...sourceIds])];
   return keep(parts, context, { content, kind: memory.kind, place: placeAs(memory), sourceIds: drawn });
 }
@@ -253,7 +254,7 @@ const placeIn = (args: Arguments): Place => (args.scope === undefined ? 'agent' 
 
 function textOf(args: Arguments): string {
   const text = textArgument(args, 'content');
-  if ([...text].length > MAX_CONTENT) throw new InvalidArguments(`content has at most ${MAX_CONTENT} characters.`);
+  if (isLongerThan(text, MAX_CONTENT)) throw new InvalidArguments(`content has at most ${MAX_CONTENT} characters.`);
   return text.replaceAll('\u0000', '');
 }
 

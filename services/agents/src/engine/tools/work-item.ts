@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import { isUuid, newId } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import {
   AssigneeType,
   type WorkItem,
@@ -296,7 +297,7 @@ function labelsIn(args: Arguments): string[] {
   return listOf(args, 'labels', 0, MAX_LABELS).map((label) => {
     const line = typeof label === 'string' ? label.trim() : '';
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-    if (line === '' || [...line].length > MAX_LABEL_LENGTH || /[\u0000-\u001f\u007f]/.test(line)) {
+    if (line === '' || isLongerThan(line, MAX_LABEL_LENGTH) || /[\u0000-\u001f\u007f]/.test(line)) {
       throw new InvalidArguments(`labels must be lines of up to ${MAX_LABEL_LENGTH} characters.`);
     }
     return line;

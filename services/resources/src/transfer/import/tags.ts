@@ -1,5 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { AccessSubject } from '../../policy.js';
 import { foldTag, MAX_TAGS_PER_RESOURCE } from '../../tags/rules.js';
@@ -56,5 +57,5 @@ export async function tagsOfItems(
 const cleaned = (name: string): string => name.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
 
 function isName(name: string): boolean {
-  return name !== '' && [...name].length <= MAX_NAME_CHARS;
+  return name !== '' && !isLongerThan(name, MAX_NAME_CHARS);
 }
