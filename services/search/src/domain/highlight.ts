@@ -30,6 +30,8 @@ export function placeAt(text: string, offset: number): Place {
 const SNIPPET_UNITS = 240;
 /** Units before the first match, if there are as many. */
 const LEAD_UNITS = 60;
+/** Units in which the matches of a snippet lie. Of a longer word, which can have megabytes, the beginning is marked. */
+const CLUSTER_UNITS = SNIPPET_UNITS - LEAD_UNITS;
 const ELLIPSIS = '…';
 const SPACE = /\s/;
 
@@ -46,7 +48,7 @@ interface Range {
 export function snippetOf(original: string, folded: Folded, matches: readonly Match[]): Snippet {
   const ranges = matches.map(({ start, end, group }): Range => {
     const [from, to] = originalRange(folded, start, end);
-    return { start: from, end: to, group };
+    return { start: from, end: Math.min(to, from + CLUSTER_UNITS), group };
   });
   const cluster = bestCluster(ranges);
   const [start, end] = original.length <= SNIPPET_UNITS ? [0, original.length] : around(original, cluster);
@@ -65,7 +67,7 @@ function bestCluster(ranges: readonly Range[]): { start: number; end: number } {
     let last = first;
     for (; last < ranges.length; last++) {
       const range = ranges[last] as Range;
-      if (range.end - start > SNIPPET_UNITS - LEAD_UNITS && last > first) break;
+      if (range.end - start > CLUSTER_UNITS && last > first) break;
       groups.add(range.group);
       end = Math.max(end, range.end);
     }
@@ -86,7 +88,7 @@ function around(text: string, cluster: { start: number; end: number }): [number,
     if (space >= 0) start += space + 1;
     else if (isLowSurrogate(text, start)) start++;
   }
-  let end = Math.min(text.length, start + Math.max(SNIPPET_UNITS, cluster.end - cluster.start));
+  let end = Math.min(text.length, start + SNIPPET_UNITS);
   if (end < text.length) {
     for (let at = end; at > cluster.end && at > end - LEAD_UNITS; at--) {
       if (SPACE.test(text.charAt(at))) return [start, at];

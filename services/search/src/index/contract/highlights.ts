@@ -24,6 +24,15 @@ export function highlightDuties(use: Use): void {
     expect(marked(snippets.text)).toEqual(['alpha', 'beta']);
   });
 
+  test('show the beginning of a word that is longer than a snippet', async () => {
+    const { hold, only } = use();
+    await hold(entry('a', { text: `a letter ${'𝐳'.repeat(50_000)} and more` }));
+    const text = (await only('zzzzzzzz')).snippets.text;
+    expect(text?.text).toMatch(/^a letter 𝐳{90,}…$/u);
+    expect(text?.text.length).toBeLessThanOrEqual(250);
+    expect(marked(text)).toEqual([expect.stringMatching(/^𝐳{90,}$/u)]);
+  });
+
   test('mark prefixes, typos, phrases and single characters as they match', async () => {
     const { hold, only } = use();
     await hold(entry('a', { text: 'Kubernetes: code review of 训练数据, O’Brien' }));
