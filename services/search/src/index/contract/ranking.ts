@@ -63,4 +63,15 @@ export function rankingDuties(use: Use): void {
     expect(later).toMatchObject({ byMeaning: false, hit: { matchedIn: ['text'] } });
     expect(later?.chunk).toBeUndefined();
   });
+
+  test('shows the beginning of a passage with very much white space', async () => {
+    const { index, hold, embed } = use();
+    const text = `apple ${' '.repeat(31_993)}🍏${' '.repeat(100_000)}cider`;
+    await hold(entry('gap', { text }));
+    await embed({ gap: [chunk(EAST, 0, text.length)] });
+    for (const mode of [SearchMode.HYBRID, SearchMode.SEMANTIC]) {
+      const [found] = (await index.rank(queryOf('apple', { mode }))).places;
+      expect(found?.chunk).toEqual({ start: 0, end: 31_999, text: text.slice(0, 31_999) });
+    }
+  });
 }

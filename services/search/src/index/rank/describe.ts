@@ -27,9 +27,23 @@ export function described(
     keyword,
     semantic: semantic && cosineScore(semantic),
     hit: hit && { matchedIn: hit.matchedIn, snippets: hit.snippets },
-    chunk: passage?.chunk,
+    chunk: passage && bounded(passage.chunk),
     byMeaning: near !== undefined,
   };
+}
+
+/**
+ * Maximum units of a passage that are read and shown. White space counts as no tokens, so that a passage of few tokens
+ * can have megabytes of it.
+ */
+const MAX_PASSAGE_UNITS = 32_000;
+
+function bounded(chunk: NearHit['chunk']): NearHit['chunk'] {
+  const { start, text } = chunk;
+  if (text.length <= MAX_PASSAGE_UNITS) return chunk;
+  const isSplit = (text.charCodeAt(MAX_PASSAGE_UNITS) & 0xfc00) === 0xdc00;
+  const length = MAX_PASSAGE_UNITS - Number(isSplit);
+  return { start, end: start + length, text: text.slice(0, length) };
 }
 
 async function hitsOf(
