@@ -461,7 +461,7 @@ describe('an authorization', () => {
   ])('of a person who meanwhile %s is revoked', async (_, reason, change) => {
     const admin = await member(WorkspaceRole.ADMIN);
     const { back } = await begin(admin);
-    const members = { workspaceId, page, role: WorkspaceRole.ADMIN, q: '' };
+    const members = ListWorkspaceMembersRequest.fromPartial({ workspaceId, page, role: WorkspaceRole.ADMIN });
     const [place] = (await world.workspaces.listWorkspaceMembers(members, await world.as(owner))).items;
     upstream.token = async (response) => {
       if (place !== undefined) await change(place, await world.as(owner));
