@@ -86,16 +86,19 @@ export function partsTrigger(table: string, field: string): string {
 export function partsSchema(table: string, field: string, column: string): string[] {
   const { index, numbers } = namesOf(table, field);
   const numberOf = (row: string) => `(SELECT number FROM ${numbers} WHERE id = ${row}.id)`;
-  const add = `INSERT INTO ${index} (rowid, text) SELECT ${numberOf('NEW')}, NEW.${column} WHERE typeof(NEW.${column}) = 'text'`;
-  const drop = `INSERT INTO ${index} (${index}, rowid, text) SELECT 'delete', ${numberOf('OLD')}, OLD.${column} WHERE typeof(OLD.${column}) = 'text'`;
+  const add = (number: string) =>
+    `INSERT INTO ${index} (rowid, text) SELECT ${number}, NEW.${column} WHERE typeof(NEW.${column}) = 'text'`;
+  const drop =
+    `INSERT INTO ${index} (${index}, rowid, text) ` +
+    `SELECT 'delete', ${numberOf('OLD')}, OLD.${column} WHERE typeof(OLD.${column}) = 'text'`;
   const trigger = (event: string, on: string) =>
     `CREATE TRIGGER IF NOT EXISTS ${index}__${event} AFTER ${on} ON ${table}`;
   return [
     `CREATE TABLE IF NOT EXISTS ${numbers} (number INTEGER PRIMARY KEY, id UNIQUE NOT NULL)`,
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${index} USING fts5` +
       `(text, content = '', detail = none, columnsize = 0, tokenize = 'trigram case_sensitive 1')`,
-    `${trigger('insert', 'INSERT')} BEGIN INSERT INTO ${numbers} (id) VALUES (NEW.id); ${add}; END`,
-    `${trigger('update', 'UPDATE OF doc')} WHEN OLD.${column} IS NOT NEW.${column} BEGIN ${drop}; ${add}; END`,
+    `${trigger('insert', 'INSERT')} BEGIN INSERT INTO ${numbers} (id) VALUES (NEW.id); ${add('last_insert_rowid()')}; END`,
+    `${trigger('update', 'UPDATE OF doc')} WHEN OLD.${column} IS NOT NEW.${column} BEGIN ${drop}; ${add(numberOf('NEW'))}; END`,
     `${trigger('delete', 'DELETE')} BEGIN ${drop}; DELETE FROM ${numbers} WHERE id = OLD.id; END`,
     `INSERT INTO ${numbers} (id) SELECT id FROM ${table}`,
     `INSERT INTO ${index} (rowid, text) SELECT n.number, t.${column} FROM ${numbers} n JOIN ${table} t ON t.id = n.id ` +
