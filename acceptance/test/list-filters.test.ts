@@ -244,6 +244,39 @@ test('the members of a workspace are counted as they are listed, also those who 
   }
 });
 
+test('the permissions on a resource are limited by time, and read page by page while some are removed', async () => {
+  const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Shared' });
+  const { data: document } = await by.post<Resource>('/resources', {
+    ...{ type: 'document', name: 'Shared', workspace_id: workspace.id },
+  });
+  const permissions = `/resources/${document.id}/permissions`;
+  const members = `/workspaces/${workspace.id}/members`;
+  const people = await inTurn(['Ada', 'Bob', 'Cid'], (name) => signUp(system, name));
+  const places = await inTurn(people, async ({ user }) => {
+    return (await by.post<Named>(members, { user_id: user.id, role: 'viewer' })).data.id;
+  });
+  const since = new Date().toISOString();
+  await inTurn(people, ({ user }) =>
+    by.post(permissions, { principal_type: 'user', principal_id: user.id, role: 'commenter' }),
+  );
+  const idsOf = async (query: string) => (await readAll(`${permissions}?${query}`)).map(({ id }) => id);
+  const all = await idsOf('');
+  expect(all).toHaveLength(7);
+  expect(await idsOf(`created_after=${since}`)).toEqual(all.slice(0, 3));
+  expect(await idsOf(`created_before=${since}`)).toEqual(all.slice(3));
+
+  const read: string[] = [];
+  for (let cursor = ''; ; ) {
+    const { data, page } = await by.get<List<Named>>(`${permissions}?limit=1${cursor}`);
+    read.push(...data.items.map(({ id }) => id));
+    if (read.length === 2) await by.del(`${permissions}?permission_id=${all[1]}`);
+    if (read.length === 5) await by.del(`${members}/${places[0]}`);
+    if (!page.has_more) break;
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor ?? '')}`;
+  }
+  expect(read).toEqual(all);
+});
+
 describe('what a key has created', () => {
   const SCOPES = ['workspace:write', 'resource:read', 'resource:write', 'content:write', 'file:write', 'trash:read'];
   let key: ApiKey;

@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { NotFound, OlderPeer } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
+import { pageInOrder } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import type { Implementation } from '@commonplace/platform/runtime';
 import { fake, personCalled } from '@commonplace/platform/testing';
@@ -143,11 +144,9 @@ export function playTenancy(): PlayedTenancy {
       return { items };
     },
     async listPeople({ workspaceId, role, page }) {
-      const all = listed(named(workspaceId), role);
-      const { offset = 0, limit = 50 } = page ?? {};
-      const shown = { limit, offset, total: all.length, totalIsEstimate: false, hasMore: false };
-      const items = all.slice(offset, offset + limit);
-      return { items, page: { ...shown, nextOffset: undefined, nextCursor: undefined } };
+      const all = listed(named(workspaceId), role).map((member) => ({ member, id: member.principal?.id ?? '' }));
+      const { items, page: shown } = pageInOrder(page, all);
+      return { items: items.map(({ member }) => member), page: shown };
     },
     async lookUpWorkspace({ workspaceId }) {
       return { workspaceId, orgId: named(workspaceId).orgId, name: 'W', state: 1 as never, trashRetentionDays: 30 };

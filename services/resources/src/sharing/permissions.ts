@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { invalidCursor, isWithinTimes, parsePageRequest, toPage } from '@commonplace/kit/store';
-import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
+import { invalidCursor, isWithinTimes, parsePageRequest, type Scalar, toPage } from '@commonplace/kit/store';
+import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { GetPermissionsRequest, PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
@@ -12,7 +12,7 @@ import type { AccessSubject, Seen } from '../policy.js';
 import { accessMessage } from '../wire.js';
 import { MAX_GRANTS_PER_NODE } from './grants.js';
 import { withoutDeletedGroups } from './groups.js';
-import { memberLines } from './member-lines.js';
+import { type MemberPlace, memberLines, NO_MEMBERS } from './member-lines.js';
 import type { SharingParts } from './parts.js';
 import { linkMessage, namesOf, permissionMessage, type Source } from './permission.js';
 
@@ -33,12 +33,17 @@ export async function viewPermissions(
   const seenGrants = full ? all : all.filter(({ role, principal }) => role === 'owner' || isOwn(principal, subject));
   const shown = seenGrants.filter((grant) => isWithinTimes(grant, request));
   const slice = placeOf(request.page);
-  const grants = shown.slice(slice.offset, slice.offset + slice.limit);
-  const rest = { limit: slice.limit - grants.length, offset: Math.max(0, slice.offset - shown.length) };
-  const members =
-    inherits && !isLimitedByTime(request)
-      ? await memberLines(parts, seen, rest, subject, context)
-      : { lines: [], total: 0 };
+  const { limit, offset, behind, members: place } = slice;
+  const keyOf = keysAmong(from);
+  const isLeft = (grant: Grant) => behind === undefined || compareKeys(keyOf(grant), behind) > 0;
+  const left = place === undefined ? shown.slice(offset).filter(isLeft) : [];
+  const grants = left.slice(0, limit);
+  const { createdAfter, createdBefore } = request;
+  const rest = { limit: limit - grants.length, offset: Math.max(0, offset - shown.length), from: place };
+  const members = inherits
+    ? await memberLines(parts, seen, { ...rest, createdAfter, createdBefore }, subject, context)
+    : NO_MEMBERS;
+  const last = left.length > limit ? grants.at(-1) : undefined;
   const own = all.find(({ link, resourceId }) => link !== undefined && resourceId === node.id);
   return {
     resourceId: node.id,
@@ -47,13 +52,8 @@ export async function viewPermissions(
     items: [...(await linesOf(parts, node, grants, subject, context)), ...members.lines],
     link: full && own !== undefined ? linkMessage(parts, own) : undefined,
     pendingRequestCount: await countPending(parts, seen, subject),
-    page: pageOf(slice, shown.length + members.total),
+    page: pageOf(slice, shown.length + members.total, last && keyOf(last), members.next),
   };
-}
-
-/** Returns whether a request asks for permissions of some time only, which memberships of the workspace do not have. */
-function isLimitedByTime({ createdAfter, createdBefore }: GetPermissionsRequest): boolean {
-  return createdAfter !== undefined || createdBefore !== undefined;
 }
 
 function isOwn(principal: string, { principals }: AccessSubject): boolean {
@@ -64,11 +64,20 @@ function isOwn(principal: string, { principals }: AccessSubject): boolean {
 async function grantsOnAll(parts: SharingParts, ids: readonly string[], now: string): Promise<Grant[]> {
   const limit = ids.length * 2 * MAX_GRANTS_PER_NODE;
   const found = await parts.grants.find({ where: { resourceId: { in: ids } }, limit });
+  const keyOf = keysAmong(ids);
+  return found.flatMap((grant) => grantAt(grant, now) ?? []).sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
+}
+
+/** The position of a grant in the list: the place of its node, when it was created, and its id. */
+type GrantKey = readonly [place: number, createdAt: string, id: string];
+
+function keysAmong(ids: readonly string[]): (grant: Grant) => GrantKey {
   const places = new Map(ids.map((id, place) => [id, place]));
-  const placeOf = ({ resourceId }: Grant) => places.get(resourceId) ?? 0;
-  return found
-    .flatMap((grant) => grantAt(grant, now) ?? [])
-    .sort((a, b) => placeOf(a) - placeOf(b) || compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
+  return ({ resourceId, createdAt, id }) => [places.get(resourceId) ?? 0, createdAt, id];
+}
+
+function compareKeys([place, createdAt, id]: GrantKey, other: GrantKey): number {
+  return place - other[0] || compare(createdAt, other[1]) || compare(id, other[2]);
 }
 
 function compare(a: string, b: string): number {
@@ -105,25 +114,38 @@ function countPending(parts: SharingParts, { node, access }: Seen, subject: Acce
   });
 }
 
-export interface Slice {
+/** The part of the list that a request asks for: from an offset, behind a grant, or from a place among the members. */
+interface Start {
   readonly limit: number;
   readonly offset: number;
+  readonly behind?: GrantKey;
+  readonly members?: MemberPlace;
+  readonly after?: readonly Scalar[];
 }
 
-/**
- * Returns the slice that a request asks for. The list is built anew for each request, so a cursor contains the next
- * offset.
- */
-function placeOf(request: PageRequest | undefined): Slice & { readonly byCursor: boolean } {
+const [GRANT, MEMBER] = ['grant', 'member'];
+
+/** Returns where a page begins. A cursor of an earlier version contains the number of permissions before the page. */
+function placeOf(request: PageRequest | undefined): Start {
   const { limit, offset, after } = parsePageRequest(request);
-  if (after === undefined) return { limit, offset, byCursor: false };
-  const [at] = after;
-  if (typeof at !== 'number' || !Number.isSafeInteger(at) || at < 0) throw invalidCursor();
-  return { limit, offset: at, byCursor: true };
+  if (after === undefined) return { limit, offset };
+  const [part, at, text, id] = after;
+  const isPlace = typeof at === 'number' && Number.isSafeInteger(at) && at >= 0 && typeof text === 'string';
+  if (part === GRANT && isPlace && typeof id === 'string') {
+    return { limit, offset: 0, after, behind: [at, text, id] };
+  }
+  if (part === MEMBER && isPlace) return { limit, offset: 0, after, members: { rung: at, cursor: text } };
+  if (typeof part !== 'number' || !Number.isSafeInteger(part) || part < 0) throw invalidCursor();
+  return { limit, offset: part, after };
 }
 
-function pageOf({ limit, offset, byCursor }: Slice & { byCursor: boolean }, total: number) {
-  const next = offset + limit;
-  const slice = byCursor ? { limit, offset: 0, after: [offset] } : { limit, offset };
-  return toPage(slice, total, next < total ? [next] : undefined);
+/** Builds the page information: the next page begins behind the last grant, if there are more, or at a member. */
+function pageOf(
+  { limit, offset, after }: Start,
+  total: number,
+  last: GrantKey | undefined,
+  member: MemberPlace | undefined,
+): Page {
+  const next = last === undefined ? member && [MEMBER, member.rung, member.cursor] : [GRANT, ...last];
+  return toPage({ limit, offset: after === undefined ? offset : 0, ...(after && { after }) }, total, next);
 }

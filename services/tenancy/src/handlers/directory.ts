@@ -60,10 +60,10 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       return { entries: org === undefined ? [] : [...fullOrgSettings(org.settings).urlAllowlist] };
     },
 
-    async listPeople({ workspaceId, role, page }) {
+    async listPeople({ workspaceId, role, page, addedAfter: createdAfter, addedBefore: createdBefore }) {
       const workspace = await workspaces.records.get(workspaceId);
       if (workspace === undefined) throw NotFound();
-      return listMembers(parts, workspace, { role, page, q: '' });
+      return listMembers(parts, workspace, { role, page, q: '', createdAfter, createdBefore });
     },
 
     async listOrgAdmins({ orgId }) {
