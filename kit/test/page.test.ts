@@ -7,6 +7,7 @@ import {
   pageOf,
   pageOfAll,
   parsePageRequest,
+  sortRecords,
   toPage,
   totalOf,
 } from '../src/store/index.js';
@@ -37,6 +38,9 @@ test('a total is exact up to a limit, and an estimate above', () => {
 
 test('a list in memory is paged as a store pages it', () => {
   const names = ['b', 'a', '😀', '\uFF5E', 'a'];
+  expect(
+    sortRecords(['ab', '😀', '😂', '\uFF5E', '', 'a', '😀a'].map((id) => ({ id, version: 1 }))).map(({ id }) => id),
+  ).toEqual(['', 'a', 'ab', '\uFF5E', '😀', '😀a', '😂']);
   const all = names.map((name, at) => ({ id: `${at}`, version: 1, name }));
   const slice = { limit: 9, offset: 0 };
   const ids = (sort: ['name'] | ['-name']) => pageOfAll(slice, all, sort).items.map(({ id }) => id);

@@ -107,14 +107,22 @@ export async function findPage<T extends StoredRecord>(
   return pageOf(slice, found, totalOf(count), sort);
 }
 
+/** Returns records in the order in which a store returns them. All fields of the sort must have the same direction. */
+export function sortRecords<T extends StoredRecord>(all: readonly T[], sort: Sort<T> = []): T[] {
+  const descending = isDescending(sort);
+  return [...all].sort((a, b) => compareKeysets(keyset(a, sort), keyset(b, sort), descending));
+}
+
+const isDescending = <T>(sort: Sort<T>): boolean => sort.at(-1)?.startsWith('-') ?? false;
+
 /** Returns a page of records that are all in memory. All fields of the sort must have the same direction. */
 export function pageOfAll<T extends StoredRecord>(
   slice: Slice,
   all: readonly T[],
   sort: Sort<T> = [],
 ): { items: T[]; page: Page } {
-  const descending = sort.at(-1)?.startsWith('-') ?? false;
-  const ordered = [...all].sort((a, b) => compareKeysets(keyset(a, sort), keyset(b, sort), descending));
+  const descending = isDescending(sort);
+  const ordered = sortRecords(all, sort);
   const { after } = slice;
   if (after !== undefined && after.length !== sort.length + 1) throw invalidCursor();
   const from =
@@ -127,8 +135,20 @@ export function pageOfAll<T extends StoredRecord>(
 
 function compareScalars(a: Scalar, b: Scalar | undefined): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
-  return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
+  return compareTexts(String(a), String(b));
 }
+
+/** Compares texts by code point, in which surrogates, which begin at U+D800, stand for characters after all others. */
+function compareTexts(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  for (let i = 0; i < end; i++) {
+    const [one, other] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (one !== other) return rankOf(one) - rankOf(other);
+  }
+  return a.length - b.length;
+}
+
+const rankOf = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
 /** Compares keysets as the stores do: numbers by their value, texts by code point. */
 function compareKeysets(a: readonly Scalar[], b: readonly Scalar[], descending: boolean): number {

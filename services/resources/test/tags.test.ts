@@ -151,6 +151,19 @@ describe('the tags of a workspace', () => {
     expect(await pages('usage_count')).toBe('cab');
     await world.remove(editor, id);
   });
+
+  test('with characters beyond the basic plane are all on some page', async () => {
+    const q = fresh('♥');
+    // A variation selector, U+FE0F, is before U+1F389 by its code point, and behind it by its UTF-16 unit.
+    for (const end of ['\uFE0Fa', '🎉a', '🎉b', '\uFE0Fb']) await operate({ name: `${q}${end}` });
+    const seen: string[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const answer: Awaited<ReturnType<typeof list>> = await list({ q, page: { limit: 1, offset: 0, cursor } });
+      seen.push(...names(answer.items));
+      cursor = answer.page?.nextCursor;
+    }
+    expect(seen).toEqual(['\uFE0Fa', '\uFE0Fb', '🎉a', '🎉b'].map((end) => `${q}${end}`));
+  });
 });
 
 describe('the tags of a resource', () => {

@@ -1,5 +1,6 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { pageOfAll, parsePageRequest } from '@commonplace/kit/store';
 import type { RemoveResourceTagsRequest, TagService } from '@commonplace/proto/resources/v1/tag_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node } from '../../domain/node.js';
@@ -7,7 +8,7 @@ import { publishChange } from '../../events.js';
 import { requireCapability, requireWorkspaceRole, requireWritable } from '../../policy.js';
 import { deleteTag, detachTag } from '../commands.js';
 import type { TagParts } from '../parts.js';
-import { byName, listTags, pageOf, tagMessages, tagsOf } from '../queries.js';
+import { byName, listTags, tagMessages, tagsOf } from '../queries.js';
 import type { Tag } from '../records.js';
 import { withTags } from '../rules.js';
 import { writeTags } from '../tag-nodes.js';
@@ -46,8 +47,8 @@ export function createTagHandlers(parts: TagParts): Handlers<TagService> {
     async listResourceTags({ resourceId, page: asked }, context) {
       const { node } = await policy.see(resourceId, await policy.subject(context));
       const tags = await tagsOf(parts, node);
-      const { rows, page } = pageOf(tags, { page: asked, sort: '' }, ({ nameFold, id }) => [nameFold, id]);
-      return { items: await tagMessages(parts, rows), page };
+      const { items, page } = pageOfAll(parsePageRequest(asked), tags, ['nameFold']);
+      return { items: await tagMessages(parts, items), page };
     },
 
     async addResourceTags(request, context) {

@@ -2,7 +2,7 @@ import { credentialOutOfScope, isWorkspaceLimited } from '@commonplace/kit/auth'
 import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { isWithinTimes } from '@commonplace/kit/store';
+import { isWithinTimes, pageOfAll, parsePageRequest, type StoredRecord } from '@commonplace/kit/store';
 import {
   type ListTemplatesRequest,
   TemplateInclude,
@@ -15,7 +15,6 @@ import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { endCopy } from '../../copies/job.js';
 import { foldName } from '../../domain/node.js';
 import type { AccessSubject } from '../../policy.js';
-import { pageOf } from '../../tags/queries.js';
 import { applyTemplate, isVisible, reachesTemplate, seeTemplate } from '../apply.js';
 import { createTemplate, queue } from '../create.js';
 import { publishTemplate } from '../events.js';
@@ -28,8 +27,8 @@ export function createTemplateHandlers(parts: TemplateParts): Handlers<TemplateS
   return {
     async listTemplates(request, context) {
       const listed = await templatesFor(parts, request, await parts.policy.subject(context));
-      const { rows, page } = pageOf(listed, { page: request.page, sort: '' }, ({ key }) => key);
-      return { items: rows.map(({ message }) => message), page };
+      const { items, page } = pageOfAll(parsePageRequest(request.page), listed, ['rank', 'nameFold']);
+      return { items: items.map(({ message }) => message), page };
     },
 
     async createTemplate(request, context) {
@@ -82,12 +81,14 @@ async function deleteTemplate(parts: TemplateParts, template: Template, context:
   publishTemplate(context, 'deleted', template);
 }
 
-interface ListedTemplate {
-  readonly key: readonly (string | number)[];
+interface ListedTemplate extends StoredRecord {
+  /** 0 for a built-in template, 1 for others. */
+  readonly rank: number;
+  readonly nameFold: string;
   readonly message: TemplateMessage;
 }
 
-/** Returns the templates that a caller can choose from: built-in ones first, then by name. */
+/** Returns the templates that a caller can choose from. */
 async function templatesFor(
   parts: TemplateParts,
   { scope, q, createdBy, ...times }: Omit<ListTemplatesRequest, 'page'>,
@@ -106,18 +107,9 @@ async function templatesFor(
   const shipped = wanted(TemplateScope.SYSTEM) && createdBy === undefined ? systemTemplates : [];
   const part = foldName(q);
   return [
-    ...shipped.map((one) => ({ key: [0, foldName(one.name), one.id], message: shippedMessage(one) })),
-    ...stored.map((one) => ({ key: [1, one.nameFold, one.id], message: templateMessage(one) })),
+    ...shipped.map((one) => ({ rank: 0, nameFold: foldName(one.name), message: shippedMessage(one) })),
+    ...stored.map((one) => ({ rank: 1, nameFold: one.nameFold, message: templateMessage(one) })),
   ]
-    .filter(({ key, message }) => (key[1] as string).includes(part) && isWithinTimes(message, times))
-    .sort(
-      (a, b) =>
-        compare(a.key[0] as number, b.key[0] as number) ||
-        compare(a.key[1] as string, b.key[1] as string) ||
-        compare(a.key[2] as string, b.key[2] as string),
-    );
-}
-
-function compare(a: string | number, b: string | number): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+    .filter(({ nameFold, message }) => nameFold.includes(part) && isWithinTimes(message, times))
+    .map((listed) => ({ ...listed, id: listed.message.id, version: listed.message.version }));
 }
