@@ -444,6 +444,39 @@ describe('skills', () => {
     expect((await putSkills(maker, agent.id, [])).data.items).toEqual([]);
   });
 
+  test('stay as they are if only their ids are sent, so that they need not fit into one request', async () => {
+    const agent = await newAgent(maker);
+    const large = (name: string) => {
+      const files = Array.from({ length: 7 }, (_, i) => ({ path: `${i}.txt`, content: `${name} `.repeat(180_000) }));
+      return { name, description: `${name}.`, content: `Do ${name}.`, files };
+    };
+    let kept: Skill[] = [];
+    for (const name of ['one', 'two', 'six']) {
+      const before = kept.map(({ id }) => ({ id }));
+      const { status, data } = await putSkills(maker, agent.id, [...before, large(name)]);
+      expect([name, status]).toEqual([name, 200]);
+      expect(data.items.slice(0, -1)).toEqual(kept);
+      kept = data.items;
+    }
+    const path = `/agents/${agent.id}/skills?include=content`;
+    const pages: List<Skill>[] = [];
+    for (let cursor = ''; pages.length < 4; ) {
+      const reply = await maker.get<List<Skill>>(`${path}${cursor}`);
+      pages.push(reply.data);
+      expect(reply.page).toMatchObject({ limit: 50, total: 3 });
+      if (!reply.page.has_more) break;
+      cursor = `&cursor=${reply.page.next_cursor}`;
+    }
+    const found = pages.map(({ items }) => items.map(({ name, files }) => [name, files?.[6]?.content?.slice(0, 3)]));
+    expect(found).toEqual([[['one', 'one']], [['two', 'two']], [['six', 'six']]]);
+    const [one, two, six] = kept as [Skill, Skill, Skill];
+    const changed = await putSkills(maker, agent.id, [{ id: six.id }, { ...inline, id: two.id }]);
+    expect(changed.data.items).toMatchObject([six, { id: two.id, name: 'one' }]);
+    const unknown = await putSkills(maker, agent.id, [{ id: one.id }]);
+    expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining('"skills[0].id"')]);
+    expect((await maker.get<List<Skill>>(`${path}&offset=0&limit=2`)).data.items).toMatchObject([{ name: 'six' }]);
+  }, 120_000);
+
   const inline = { name: 'one', description: 'One.', content: 'Text.' };
   test.each<[string, object[], string]>([
     ['no description', [{ name: 'one', content: 'x' }], 'skills[0].description'],

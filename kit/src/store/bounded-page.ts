@@ -4,7 +4,7 @@ import { countTotal, parsePageRequest, toPage } from './page.js';
 import type { Collection, Scalar, Sort, StoredRecord, Where } from './port.js';
 
 /** Maximum bytes of the items on one page; a page that exceeds it ends early and reports that there are more items. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** Maximum number of records that are read at once. */
 const MAX_CHUNK = 32;
 

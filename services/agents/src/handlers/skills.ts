@@ -9,7 +9,7 @@ import { openAgent, seeAgent } from '../agents/access.js';
 import { promptChanges, writeVersion } from '../agents/versions.js';
 import type { Parts } from '../parts.js';
 import { type GivenSkill, readSkills } from '../skills/read.js';
-import { contentsOf, requireReadable, storeContents } from '../skills/store.js';
+import { requireReadable, storeContents, withContents } from '../skills/store.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { skillMessage } from '../wire/skills.js';
 
@@ -60,7 +60,7 @@ async function replace(
   return agent;
 }
 
-/** Returns a page of the skills of an agent. */
+/** Returns a page of the skills of an agent. It ends early if their contents are too large together. */
 async function present(
   parts: Parts,
   { id, skills }: AgentRecord,
@@ -68,6 +68,10 @@ async function present(
   withContent: boolean,
 ): Promise<{ items: Skill[]; page: Page }> {
   const { items, page } = pageInOrder(request, skills);
-  const stored = withContent ? await contentsOf(parts, id, items) : undefined;
-  return { items: items.map((skill) => skillMessage(skill, stored?.get(skill.contentHash))), page };
+  if (!withContent) return { items: items.map((skill) => skillMessage(skill)), page };
+  const shown = await withContents(parts, id, items);
+  if (shown.length === items.length) return { items: shown, page };
+  const { offset = 0, cursor = '' } = request ?? {};
+  const short = pageInOrder({ limit: shown.length, offset, cursor }, skills);
+  return { items: shown, page: { ...short.page, limit: page.limit } };
 }

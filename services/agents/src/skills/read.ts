@@ -10,11 +10,14 @@ import { NoSkillMd, readSkillMd, type SkillMd } from '../domain/skill-md.js';
 import type { PinnedSkill } from '../stores/agents.js';
 import type { SkillContentRecord, StoredSkillFile } from '../stores/skills.js';
 
-/** A skill in a request, with the content to be stored. */
+/** A skill in a request. */
 export interface GivenSkill {
   readonly skill: PinnedSkill;
-  readonly stored: Pick<SkillContentRecord, 'hash' | 'content' | 'files'>;
+  /** The content to be stored; absent for a skill that stays as it is. */
+  readonly stored?: StoredContent;
 }
+
+type StoredContent = Pick<SkillContentRecord, 'hash' | 'content' | 'files'>;
 
 type Limits = Pick<Settings, 'skillFiles' | 'skillBytes' | 'skillFileBytes' | 'skillFilesBytes'>;
 
@@ -49,6 +52,7 @@ type AddFault = (field: string, code: string, message: string) => void;
 
 function readSkill(input: SkillInput, before: readonly PinnedSkill[], limits: Limits, add: AddFault): GivenSkill {
   const kept = before.find(({ id }) => id === input.id);
+  if (kept !== undefined && isOnlyId(input)) return { skill: kept };
   if (input.id !== undefined && kept === undefined) add('id', 'invalid_value', 'is the id of no skill of the agent.');
   const file = input.skillMd === undefined ? undefined : readFile(input.skillMd, add);
   const name = input.name ?? file?.name ?? '';
@@ -73,6 +77,22 @@ function readSkill(input: SkillInput, before: readonly PinnedSkill[], limits: Li
   };
   const isSame = kept !== undefined && isDeepStrictEqual(skill, kept);
   return { skill: isSame ? kept : { ...skill, updatedAt: new Date().toISOString() }, stored: { ...stored, hash } };
+}
+
+/** Returns whether an entry names a skill and nothing of it. */
+function isOnlyId({
+  name,
+  description,
+  content,
+  skillMd,
+  license,
+  isEnabled,
+  resourceId,
+  ...lists
+}: SkillInput): boolean {
+  const { files, allowedTools, metadata } = lists;
+  const given = [name, description, content, skillMd, license, isEnabled, resourceId];
+  return given.every((one) => one === undefined) && [files, allowedTools, metadata].every(({ length }) => length === 0);
 }
 
 function readFile(text: string, add: AddFault): SkillMd | undefined {
@@ -157,7 +177,7 @@ function readMetadata(bytes: Buffer, file: SkillMd | undefined, add: AddFault): 
 
 /** Returns the hash of a skill's content; for documents that are read live, of their ids. */
 function hashOf(
-  { content, files }: Omit<GivenSkill['stored'], 'hash'>,
+  { content, files }: Omit<StoredContent, 'hash'>,
   resourceId: string | undefined,
   refs: PinnedSkill['files'],
 ): string {
