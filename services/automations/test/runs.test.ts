@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, Unavailable } from '@commonplace/kit/errors';
+import { AppError, NotFound, Unavailable } from '@commonplace/kit/errors';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { createEnvelope, SECRETS_KEY } from '@commonplace/kit/secrets';
@@ -488,6 +488,33 @@ test('a run of an Org whose deletion is scheduled waits until it is restored, an
   expect(await records.lanes.get(automation.id)).toMatchObject({ failureCount: 0 });
   state.ahead = 0;
 }, 60_000);
+
+test.each([
+  ['an action', 'createResource'],
+  ['the data of its trigger', 'getResource'],
+])('a run waits as well if the deletion of its Org is scheduled during a call: of %s', async (_, failing) => {
+  const { create, trigger, state, faults, owner, until, records, rows } = stage;
+  const [table, rowId] = [newId(), newId()];
+  rows.set(table, {}).set(rowId, { c1: failing });
+  const automation = await create([note('Hidden {{trigger.row.cells.Status}}')]);
+  faults.answered = (method) => {
+    if (method !== failing) return;
+    faults.answered = () => {};
+    state.hidden = true;
+    throw NotFound();
+  };
+  const event = { type: 'row.created', data: { resource_id: table, row_id: rowId } };
+  const run = await trigger(automation, { input: { event } });
+  await eventually(async () => expect(await records.runs.get(run.id)).toMatchObject({ status: 'waiting' }));
+  state.hidden = false;
+  state.ahead += 61_000;
+  await nudge(run.id);
+  const ended = await until(owner, run, 'completed');
+  expect(ended.steps.map(({ attempt }) => attempt)).toEqual([1]);
+  expect(madeBy(`Hidden ${failing}`)).toHaveLength(1);
+  expect(await records.lanes.get(automation.id)).toMatchObject({ failureCount: 0 });
+  state.ahead = 0;
+});
 
 test('a run for whoever triggers it has the rights that they have in common with its author', async () => {
   const { create, start, until, owner, person, effects, agentRuns } = stage;

@@ -89,12 +89,17 @@ export function actionErrorOf(error: unknown): ActionError {
     return ActionError.withoutData('internal', 'Something went wrong on our side.', { retryable: true });
   }
   const { code, reason, message, param, retryAfter = 0 } = error;
+  if (reason === 'tenant_boundary') return ActionError.withoutData(reason, ELSEWHERE);
   const retryable = PASSING_CODES.has(code) || PASSING_REASONS.has(reason);
-  return new ActionError(reason, param === undefined ? message : `${param}: ${message}`, {
+  const isNamed = param === undefined || message.startsWith(param);
+  return new ActionError(reason, isNamed ? message : `${param}: ${message}`, {
     retryable,
     waitMs: retryAfter * 1000,
   });
 }
+
+/** The other services say of the token of a run that the key is limited to its workspace. */
+const ELSEWHERE = 'The action names something outside of the workspace: an automation acts only in its own.';
 
 export function failureOf(
   { code, message, publicMessage, retryable }: ActionError | RunError,

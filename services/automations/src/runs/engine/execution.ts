@@ -1,10 +1,11 @@
+import { AppError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import { backoffMs, type HeldJob } from '@commonplace/kit/jobs';
 import { type CallOptions, callOnce } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { AutomationRecord, Definition, StoredAction } from '../../definitions/records.js';
 import { conditionsHold } from '../../domain/conditions.js';
-import { WorkspaceHidden } from '../../hidden-workspaces.js';
+import { isHidden, WorkspaceHidden } from '../../hidden-workspaces.js';
 import type { Acting } from '../acting.js';
 import type { Action, ActionContext, ActionResult, Config } from '../actions/action.js';
 import { targetOf } from '../actions/flow.js';
@@ -43,6 +44,8 @@ const MAX_BACKOFF_MS = 6 * 3_600_000;
 /** Longest wait that another service can ask for. */
 const MAX_WAIT_MS = 3_600_000;
 const LOOK_MS = 200;
+/** What other services answer about a workspace of an Org whose deletion is scheduled. They store none of it. */
+const HIDDEN_CODES: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'UNAUTHENTICATED']);
 
 /** The reason why a run is interrupted. */
 type Break = 'canceled' | 'timeout';
@@ -81,7 +84,7 @@ export class RunExecution {
       this.look();
       await this.work();
     } catch (error) {
-      await this.failed(error);
+      await this.failed(error instanceof TargetGone && (await this.isHidden()) ? new WorkspaceHidden() : error);
     } finally {
       clearInterval(this.watch);
     }
@@ -215,6 +218,9 @@ export class RunExecution {
       result = await this.parts.actions[action.type].run(this.context(action, step, { scope, config }, automation));
     } catch (error) {
       if (this.signal.aborted || error instanceof RunError || error instanceof WorkspaceHidden) throw error;
+      // The deletion of the Org may have been scheduled since access was checked.
+      const mayBeHidden = error instanceof AppError && HIDDEN_CODES.has(error.code);
+      if (mayBeHidden && (await this.isHidden())) throw new WorkspaceHidden();
       return this.actionFailed(actions, action, actionErrorOf(error), definition);
     }
     return this.settle(actions, action, result);
@@ -271,6 +277,10 @@ export class RunExecution {
       options: (timeoutMs) => this.options(timeoutMs),
       change: (send) => this.change(step, config, send),
     };
+  }
+
+  private isHidden(): Promise<boolean> {
+    return isHidden(this.parts, this.job.record.workspaceId);
   }
 
   private rightsKnown(): RunRights {
