@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { inWork } from '@commonplace/kit/store';
 import { holdJob } from '@commonplace/kit/testing';
@@ -13,6 +14,7 @@ import {
   archiveQueue,
   stepCollection,
 } from '../src/archives/records.js';
+import { blobKey } from '../src/domain/layout.js';
 import { openParts, type TestParts } from './parts.js';
 
 /** These tests check that a worker that dies at the end of an export leaves nothing that its successor could damage. */
@@ -144,4 +146,53 @@ test('writes an export again when some of its parts are lost before completion',
   await expect(work(id)).rejects.toThrow('another size');
   await work(id);
   await expectWhole(id);
+});
+
+/** Makes a tree of one file whose bytes are stored. Returns the parts of an export of it, and the file's bytes. */
+async function treeOfFile(): Promise<Buffer> {
+  const bytes = randomBytes(100_000);
+  const [fileId, versionId, blobId] = [newId(), newId(), newId()];
+  await parts.bytes.put(blobKey(blobId), [bytes]);
+  const about = { tenant: newId(), contentType: 'application/octet-stream', sizeBytes: bytes.length };
+  await inWork(parts.store, async (unit) => {
+    unit.insert(parts.files, { id: fileId, versionId, tenant: about.tenant } as never);
+    unit.insert(parts.versions, { id: versionId, fileId, blobId, ...about } as never);
+  });
+  async function* readFile() {
+    yield { path: 'file.bin', fileId, data: Buffer.alloc(0), end: true, done: '', last: false };
+    yield { path: '', fileId: '', data: Buffer.alloc(0), end: false, done: fileId, last: true };
+  }
+  parts = { ...parts, treeExports: { describeTree, readTree: readFile } as never };
+  return bytes;
+}
+
+/** Reads the first bytes of a blob and then fails. */
+const breaking = (error: Error) =>
+  async function* (key: string): AsyncIterable<Buffer> {
+    for await (const chunk of parts.bytes.read(key)) {
+      yield chunk.subarray(0, 1000);
+      throw error;
+    }
+  };
+
+test('continues an export later with the whole file when the store breaks off in the middle', async () => {
+  const bytes = await treeOfFile();
+  const { id } = await newExport();
+  const away = new AppError('UNAVAILABLE', 'dependency_unavailable', 'The file store is not available.');
+  await expect(work(id, { read: breaking(away) })).rejects.toBe(away);
+  await work(id);
+  const record = await parts.archives.get(id);
+  expect(record).toMatchObject({ status: 'completed', files: 1, failed: 0, faults: [] });
+  const chunks: Buffer[] = [];
+  for await (const chunk of parts.bytes.read(archiveKey(id))) chunks.push(chunk);
+  expect(Buffer.from(unzipSync(Buffer.concat(chunks))['file.bin'] ?? []).equals(bytes)).toBe(true);
+});
+
+test('lists a file that can never be read as a fault, and exports the rest', async () => {
+  await treeOfFile();
+  const { id } = await newExport();
+  const read = breaking(new Error('the disk is damaged'));
+  await work(id, { read: (key) => (key.startsWith('archives/') ? parts.bytes.read(key) : read(key)) });
+  const record = await parts.archives.get(id);
+  expect(record).toMatchObject({ status: 'completed_with_errors', faults: [{ code: 'file_unreadable' }] });
 });

@@ -1,3 +1,4 @@
+import { isPassing } from '@commonplace/kit/errors';
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
@@ -175,7 +176,7 @@ async function writeFile(running: RunningExport, path: string, fileId: string, m
 
 /**
  * Yields what can be read and reports an error instead of throwing it, so that one unreadable file does not stop the
- * export.
+ * export. Throws if the store is only unavailable: the export then continues later, with the whole file.
  */
 async function* readUntilError(
   source: AsyncIterable<Buffer>,
@@ -184,6 +185,7 @@ async function* readUntilError(
   try {
     yield* source;
   } catch (error) {
+    if (isPassing(error)) throw error;
     onError(error);
   }
 }
