@@ -5,6 +5,7 @@ import type { Collection, CollectionSpec, Store, StoredRecord } from '@commonpla
 import { type Db, MongoClient } from 'mongodb';
 import { createStoreObservers } from '../store/listeners.js';
 import { observeCommits } from '../store/telemetry.js';
+import { followClock } from './clock.js';
 import { openCollection } from './collection.js';
 import { createCommitQueue, type Work } from './commit-queue.js';
 import { isRefused, reading } from './errors.js';
@@ -42,6 +43,7 @@ interface Service {
   readonly db: Db;
   readonly outbox: MongoOutbox;
   readonly sessions: Sessions;
+  now(): number;
 }
 
 /**
@@ -56,6 +58,7 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
     log.warn('mongodb.unreachable', { server: connectionId, error: failure }),
   );
   const unobserve = observeConnections(client);
+  const now = followClock(client, log);
   await reading(async () => client.connect()).catch(async (error) => {
     unobserve();
     await client.close();
@@ -67,7 +70,7 @@ export async function openMongoDatabase(options: MongoOptions): Promise<MongoDat
     const known = services.get(name);
     if (known !== undefined) return known;
     const db = client.db(`${databasePrefix}${name}`);
-    const service = { db, outbox: createOutbox(db), sessions: createSessions(client, db, log) };
+    const service = { db, outbox: createOutbox(db), sessions: createSessions(client, db, log), now };
     services.set(name, service);
     return service;
   };
@@ -111,7 +114,7 @@ function createClient(url: string): MongoClient {
   });
 }
 
-function createStore({ db, outbox, sessions }: Service): Store {
+function createStore({ db, outbox, sessions, now }: Service): Store {
   const open = new Map<string, Promise<unknown>>();
   const observed = observeCommits({ system: 'mongodb', service: db.databaseName, synchronous: false });
   const committing = createCommitQueue(sessions, outbox);
@@ -127,6 +130,7 @@ function createStore({ db, outbox, sessions }: Service): Store {
     },
     begin: () => createUnit(queue, committed),
     isExclusive: false,
+    now,
     onCommit,
     expiring,
     close: async () => {},

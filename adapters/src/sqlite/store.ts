@@ -76,6 +76,7 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
       }),
     // The file's folder is locked by this process.
     isExclusive: true,
+    now: Date.now,
     onCommit,
     expiring,
     // The file belongs to the database, which other stores use too.

@@ -51,7 +51,7 @@ export interface QueueOptions<T extends JobRecord> {
   readonly allDueAtStart?: boolean;
   /** Time after which a dead letter is retried; without it, only an operator's command retries it. */
   readonly retryDeadAfterMs?: number;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds; by the clock of the store when absent. */
   readonly now?: () => number;
   /** Within [0, 1). */
   readonly random?: () => number;
@@ -102,7 +102,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     private readonly options: QueueOptions<T>,
     private readonly signals: QueueSignals,
   ) {
-    const { store, spec, leaseMs = LEASE_MS, now = Date.now } = options;
+    const { store, spec, leaseMs = LEASE_MS, now = () => store.now() } = options;
     this.now = now;
     const own = new WeakSet<UnitOfWork>();
     this.context = {

@@ -220,6 +220,11 @@ export interface Store {
   /** Whether this process is the only one that writes to the store while it runs. */
   readonly isExclusive: boolean;
   /**
+   * Returns the time by the clock of the store, in epoch milliseconds. All processes that share the store agree on it, so that
+   * leases end for all of them at the same time.
+   */
+  now(): number;
+  /**
    * Calls `listener` after each commit of a unit of this store object that wrote to a collection. Returns a function that
    * removes the listener.
    */

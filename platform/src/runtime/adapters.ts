@@ -85,6 +85,7 @@ const noAdapters: Adapters = {
     collection: absent,
     begin: absent,
     isExclusive: true,
+    now: Date.now,
     onCommit: absent,
     expiring: () => [],
     close: async () => {},

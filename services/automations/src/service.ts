@@ -33,8 +33,8 @@ const CALLS = [
   contracts.workspaces,
 ] as const;
 
-/** Creates the service module. `now` returns epoch milliseconds. */
-export function createAutomations(now: () => number = Date.now): ServiceModule {
+/** Creates the service module. `clock` returns epoch milliseconds; it is the clock of the store when absent. */
+export function createAutomations(clock?: () => number): ServiceModule {
   return defineService({
     name: 'automations',
     config,
@@ -44,6 +44,7 @@ export function createAutomations(now: () => number = Date.now): ServiceModule {
     reachesInternet: true,
     async start(host) {
       const { store, log, bus } = host;
+      const now = clock ?? (() => store.now());
       const settings = host.settings(config);
       const { systemCall } = host;
       const directory = host.client(contracts.directory);

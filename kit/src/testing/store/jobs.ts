@@ -419,6 +419,22 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     isDown = false;
   });
 
+  withChores('leases begin and end by the clock of the store', async (chores, { store }) => {
+    const ahead = Object.create(store, { now: { value: () => Date.now() + HOUR_MS } }) as Store;
+    const leases: string[] = [];
+    const queue = await chores.open({
+      store: ahead,
+      async run(job) {
+        leases.push(job.record.dueAt ?? '');
+        await job.finish();
+      },
+    });
+    await chores.add({ label: 'due in half an hour', dueAt: new Date(Date.now() + HOUR_MS / 2).toISOString() });
+    await queue.begin();
+    await queue.runDue();
+    expect(leases.map((end) => Date.parse(end) > Date.now() + HOUR_MS)).toEqual([true]);
+  });
+
   withChores(
     'all waiting jobs are due at the start if the queue says so and no other process writes',
     async (chores, { store }) => {

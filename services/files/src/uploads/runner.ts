@@ -12,7 +12,7 @@ const CONCURRENCY = 4;
 const LEASE_MS = 60_000;
 /** Consecutive failures after which an upload fails, unless the bucket is unavailable: it waits for that until it expires. */
 const MAX_FAILURES = 12;
-const BACKOFF = { firstMs: 30_000, maxMs: 600_000 };
+const BACKOFF = { firstMs: 30_000, maxMs: 120_000 };
 
 /** Opens the queue that fetches from URLs and completes uploads whose bytes arrived without this process noticing. */
 export function openUploadQueue(

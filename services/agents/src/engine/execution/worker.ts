@@ -64,8 +64,8 @@ const LOOKED_AT = 100;
  * a tenant prefers lanes with the fewest running runs.
  */
 async function pickRuns(parts: Parts, room: number, running: ReadonlySet<string>): Promise<readonly RunRecord[]> {
-  const { runs, settings } = parts;
-  const now = new Date().toISOString();
+  const { runs, settings, store } = parts;
+  const now = new Date(store.now()).toISOString();
   const where = { status: { in: ['running', 'canceling'] }, dueAt: { lte: now } };
   const due = await runs.find({ where, sort: ['dueAt'], limit: room + running.size });
   const interrupted = due.filter(({ id }) => !running.has(id)).slice(0, room);
@@ -96,7 +96,7 @@ async function tenantsWaiting({ runs }: Parts, now: string): Promise<ReadonlySet
  * number of their runs.
  */
 async function nextOf(
-  { runs, settings }: Parts,
+  { runs, settings, store }: Parts,
   tenant: string,
   room: number,
   running: ReadonlySet<string>,
@@ -107,7 +107,7 @@ async function nextOf(
   while (picked.length < room) {
     const atLimit = [...load].filter(([, count]) => count >= limit);
     const where = {
-      ...{ tenant, dueAt: { lte: new Date().toISOString() } },
+      ...{ tenant, dueAt: { lte: new Date(store.now()).toISOString() } },
       and: atLimit.map(([lane]) => ({ lane: { not: lane } })),
     };
     const lists = await Promise.all(

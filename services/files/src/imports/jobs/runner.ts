@@ -48,7 +48,7 @@ export function openRemovalQueue(parts: ImportParts): Promise<Queue<RemovalRecor
 
 /** Returns interrupted imports first, and otherwise the import whose turn it is. */
 async function pick(parts: ImportParts, room: number, running: ReadonlySet<string>): Promise<readonly ImportRecord[]> {
-  const where = { status: 'running', leaseUntil: { lte: new Date().toISOString() } } as const;
+  const where = { status: 'running', leaseUntil: { lte: new Date(parts.store.now()).toISOString() } } as const;
   const due = await parts.imports.find({ where, sort: ['leaseUntil'], limit: room + running.size });
   const interrupted = due.filter(({ id }) => !running.has(id)).slice(0, room);
   if (interrupted.length > 0) return interrupted;
