@@ -317,6 +317,21 @@ describe('an invalid configuration', () => {
     expect([code, said.includes('no address nowhere.invalid')]).toEqual([69, true]);
   });
 
+  test('an argument is refused, and nothing is made', async () => {
+    const dataDir = join(home, 'no-argument');
+    const child = spawn(process.execPath, [MAIN, '--port', '9000'], {
+      env: { ...inherited(), COMMONPLACE_DATA_DIR: dataDir },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(64);
+    expect(said).toBe('There is no argument --port: settings are environment variables, which --help lists.\n');
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   test('--help fits two screens, --help --all prints every setting, and neither changes anything', async () => {
     const dataDir = join(home, 'untouched');
     const help = async (...args: string[]) => {

@@ -5,7 +5,7 @@ const INDENT = 4;
 const COLUMN = 32;
 
 /** Exit codes of a process that cannot start. */
-const EXITS = 'Exit codes: 69 address or Node.js, 73 data folder, 77 port, 78 settings.';
+const EXITS = 'Exit codes: 64 usage, 69 address or Node.js, 73 folder, 77 port, 78 settings.';
 
 /** Returns what `--help` prints: the settings that most people need on two screens, or all settings if `all` is set. */
 export function helpText(tables: readonly Table[], all: boolean): string {

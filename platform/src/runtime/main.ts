@@ -11,6 +11,8 @@ import { startFailureOf } from './start-failure.js';
 /** Milliseconds after its signal at which a process exits, even if something hangs. */
 const EXIT_MS = 25_000;
 
+const EX_USAGE = 64;
+
 /** Signals that end a process: immediately during its start, and later after the calls in flight have ended. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -26,6 +28,7 @@ export async function main(
     console.log(helpText(tablesOf(modules), process.argv.includes('--all')));
     return undefined;
   }
+  requireNoArguments();
   // Files that this process writes are accessible to its own user only.
   process.umask(0o077);
   const facts = { hostname: hostname(), service: modules.length === 1 ? modules[0]?.name : 'commonplace' };
@@ -47,6 +50,14 @@ export async function main(
   } catch (error) {
     endStart(error, facts);
   }
+}
+
+/** Ends the process if it has arguments: whoever sends `--port 9000` must not get a system on another port. */
+function requireNoArguments(): void {
+  const [argument] = process.argv.slice(2);
+  if (argument === undefined) return;
+  console.error(`There is no argument ${argument}: settings are environment variables, which --help lists.`);
+  process.exit(EX_USAGE);
 }
 
 function tablesOf(modules: readonly ServiceModule[]): Table[] {
