@@ -389,6 +389,21 @@ describe('an authorization', () => {
     expect(upstream.requests.filter(({ path }) => path === '/token')).toHaveLength(1);
   });
 
+  test('whose redirect arrives twice at once sends its code once', async () => {
+    const { id, back } = await begin();
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() =>
+        complete(back).then(
+          ({ error }) => error ?? 'connected',
+          ({ reason }) => reason,
+        ),
+      ),
+    );
+    expect(outcomes.sort()).toEqual(['connected', 'expired_link', 'expired_link']);
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/token']);
+    expect((await list(owner)).items).toMatchObject([{ id, status: ConnectorStatus.ACTIVE, connectionCount: 1 }]);
+  });
+
   test('that is repeated by any person concerns the same connector', async () => {
     const admin = await member(WorkspaceRole.ADMIN);
     const drive = { type: ConnectorType.GITHUB, name: 'Code', config: { base_url: 'https://git.example.com' } };

@@ -4,6 +4,7 @@ import { AppError } from '@commonplace/kit/errors';
 import { tokenLifetimeMs } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { LostRace } from '@commonplace/kit/store';
 import type { CompleteAuthorizationRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import { AUTHORIZATION_MS, UPSTREAM_MS } from '../config.js';
 import { ExpiredLink } from '../errors.js';
@@ -67,68 +68,96 @@ export interface Completed {
   readonly error?: string;
 }
 
+/** An authorization whose code was exchanged. */
+interface Redeemed {
+  readonly connectorId: string;
+  readonly client: OAuthClient;
+  readonly outcome: Grant | AuthorizationFailed;
+}
+
 /**
- * Grants by request. A code can be exchanged once only and a handler may run again, so that a rerun reuses the
- * first result.
+ * Redeemed authorizations by request. A code can be exchanged once only and a handler may run again, so that a rerun
+ * reuses the first result.
  */
-const grants = new WeakMap<CompleteAuthorizationRequest, { client: OAuthClient; grant: Promise<Grant> }>();
+const redeemed = new WeakMap<CompleteAuthorizationRequest, Promise<Redeemed>>();
 
 /**
  * Completes an authorization and creates the connection. Throws `expired_link` for anyone but the person who began
- * it, and after its expiry.
+ * it, after its expiry, and for all but the first of repeated requests.
  */
 export async function completeAuthorization(
   parts: Parts,
   context: CallContext,
   request: CompleteAuthorizationRequest,
 ): Promise<Completed> {
+  const asked = redeemed.get(request) ?? redeem(parts, context.caller, request);
+  redeemed.set(request, asked);
+  const { connectorId, client, outcome } = await asked;
   try {
-    return await complete(parts, context, request);
+    return await complete(parts, context, connectorId, outcome);
   } catch (error) {
-    if (error instanceof AppError) await revokeUnkept(request);
+    // The person may no longer connect, as when they have left while the external system answered.
+    const isKept = outcome instanceof AuthorizationFailed || !(error instanceof AppError);
+    if (!isKept) await revokeGrant(client, outcome, AbortSignal.timeout(UPSTREAM_MS));
     throw error;
   }
 }
 
-/** Revokes the grant of a rerun that fails because the person may no longer connect, as when they have left. */
-async function revokeUnkept(request: CompleteAuthorizationRequest): Promise<void> {
-  const made = grants.get(request);
-  const grant = await made?.grant.catch(() => undefined);
-  if (made && grant) await revokeGrant(made.client, grant, AbortSignal.timeout(UPSTREAM_MS));
+async function complete(
+  parts: Parts,
+  context: CallContext,
+  connectorId: string,
+  outcome: Grant | AuthorizationFailed,
+): Promise<Completed> {
+  const connector = await parts.connectors.records.get(connectorId);
+  if (connector === undefined) throw ExpiredLink();
+  expectAccess(parts, context, await requireAccess(parts, context.caller, connector));
+  if (outcome instanceof AuthorizationFailed) {
+    const status = outcome.denied || connector.status === 'active' ? connector.status : 'error';
+    const failed = changeConnector(parts, context, connector, { status, lastError: outcome.reason });
+    return { connector: failed, error: outcome.reason };
+  }
+  const active = changeConnector(parts, context, connector, { status: 'active' });
+  return { connector: active, connection: await keepGrant(parts, context, connector, outcome) };
 }
 
-async function complete(parts: Parts, context: CallContext, request: CompleteAuthorizationRequest): Promise<Completed> {
+/**
+ * Exchanges the code of a redirect. It uses up the authorization first, so that of repeated redirects only one sends the
+ * code: external systems end the grant of a code that is sent twice (RFC 6749, 4.1.2).
+ */
+async function redeem(parts: Parts, caller: Caller, request: CompleteAuthorizationRequest): Promise<Redeemed> {
   const query = new URLSearchParams(request.query);
   const state = query.get('state') ?? '';
-  const { authorization, connector, client } = await findPending(parts, context.caller, state);
-  const access = await parts.policy.seeWorkspace(connector.workspaceId, context.caller);
-  requireWorkspaceRole(access, 'admin');
-  requireActiveWorkspace(access.workspace);
-  const owner = { tenant: authorization.tenant, record: authorization.id };
-  const pending = JSON.parse(parts.envelope.open(authorization.sealed, owner)) as Pending;
-  const made = grants.get(request) ?? {
-    client,
-    grant: finishAuthorization(client, query, state, redirectUri(parts), pending),
-  };
-  grants.set(request, made);
-  expectAccess(parts, context, access);
-  try {
-    const grant = await made.grant;
-    context.work.remove(parts.connectors.authorizations, authorization);
-    const active = changeConnector(parts, context, connector, { status: 'active' });
-    return { connector: active, connection: await keepGrant(parts, context, connector, grant) };
-  } catch (error) {
-    if (!(error instanceof AuthorizationFailed)) throw error;
-    context.work.remove(parts.connectors.authorizations, authorization);
-    const status = error.denied || connector.status === 'active' ? connector.status : 'error';
-    return {
-      connector: changeConnector(parts, context, connector, { status, lastError: error.reason }),
-      error: error.reason,
-    };
-  }
+  const { authorization, connector, client } = await findPending(parts, caller, state);
+  await requireAccess(parts, caller, connector);
+  const { id: record, tenant, sealed } = authorization;
+  const pending = JSON.parse(parts.envelope.open(sealed, { tenant, record })) as Pending;
+  await useUp(parts, authorization);
+  const outcome = await finishAuthorization(client, query, state, redirectUri(parts), pending).catch(
+    (error: unknown) => {
+      if (error instanceof AuthorizationFailed) return error;
+      throw error;
+    },
+  );
+  return { connectorId: connector.id, client, outcome };
 }
 
-/** Makes the commit fail, and the handler run again, if the person's access changes while the external system answers. */
+async function useUp({ store, connectors }: Parts, authorization: Authorization): Promise<void> {
+  const work = store.begin();
+  work.remove(connectors.authorizations, authorization);
+  await work.commit().catch((error: unknown) => {
+    throw error instanceof LostRace ? ExpiredLink({}, { cause: error }) : error;
+  });
+}
+
+async function requireAccess({ policy }: Parts, caller: Caller, { workspaceId }: Connector): Promise<WorkspaceAccess> {
+  const access = await policy.seeWorkspace(workspaceId, caller);
+  requireWorkspaceRole(access, 'admin');
+  requireActiveWorkspace(access.workspace);
+  return access;
+}
+
+/** Makes the commit fail, and the handler run again, if the person's access has changed by then. */
 function expectAccess(
   { workspaces, workspaceMembers, orgMembers }: Parts,
   { work }: CallContext,
