@@ -404,6 +404,28 @@ describe('an authorization', () => {
     expect((await list(owner)).items).toMatchObject([{ id, status: ConnectorStatus.ACTIVE, connectionCount: 1 }]);
   });
 
+  test('of another account revokes the grant of the previous one', async () => {
+    const connector = { type: ConnectorType.GITHUB, name: 'Code' };
+    const connectTo = async (account: string) => {
+      const { authorizeUrl = '' } = await create(connector);
+      upstream.token = (response) =>
+        json(response, 200, {
+          access_token: 'access',
+          refresh_token: `of-${account}`,
+          token_type: 'bearer',
+          workspace_name: account,
+        });
+      return complete(`code=a&state=${new URL(authorizeUrl).searchParams.get('state')}`);
+    };
+    const first = await connectTo('Acme');
+    await connectTo('Acme');
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/token', '/token']);
+    expect(await connectTo('Umbrella')).toMatchObject({ connectionId: first.connectionId, accountLabel: 'Umbrella' });
+    const revoked = upstream.requests.filter(({ path }) => path === '/revoke');
+    expect(revoked.map(({ body }) => body.get('token'))).toEqual(['of-Acme']);
+    expect((await connections(owner)).items).toMatchObject([{ accountLabel: 'Umbrella' }]);
+  });
+
   test('that is repeated by any person concerns the same connector', async () => {
     const admin = await member(WorkspaceRole.ADMIN);
     const drive = { type: ConnectorType.GITHUB, name: 'Code', config: { base_url: 'https://git.example.com' } };

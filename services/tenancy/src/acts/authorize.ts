@@ -21,6 +21,7 @@ import {
   revokeGrant,
 } from '../upstream/oauth.js';
 import { clientFor, type OAuthClient } from '../upstream/oauth-clients.js';
+import { revokeConnection } from './disconnect.js';
 
 /** Path of the page to which the external system sends people back; its URL is registered there. */
 const CALLBACK = '/auth/connectors/callback';
@@ -193,7 +194,10 @@ function changeConnector(
   return work.replace(parts.connectors.records, connector, { ...rest, ...change, updatedAt: parts.now() });
 }
 
-/** Stores the person's connection: a new one, or the existing one with what they have granted now. */
+/**
+ * Stores the person's connection: a new one, or the existing one with what they have granted now. If that is another
+ * account, the grant of the previous one is revoked, since no connection remains by which it could be.
+ */
 async function keepGrant(
   parts: Parts,
   context: CallContext,
@@ -224,8 +228,19 @@ async function keepGrant(
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   };
-  if (before !== undefined) return context.work.replace(connections, before, record);
+  if (before !== undefined) {
+    if (isOtherAccount(before, grant)) await revokeConnection(parts, before, AbortSignal.timeout(UPSTREAM_MS));
+    return context.work.replace(connections, before, record);
+  }
   const made = context.work.insert(connections, record);
   publishConnection(context, 'created', made);
   return made;
+}
+
+/**
+ * Returns whether a grant is certainly for another account. A second grant of the same account may share its tokens with
+ * the first, so that revoking the first would end both.
+ */
+function isOtherAccount({ accountLabel: before }: Connection, { accountLabel: after }: Grant): boolean {
+  return before !== undefined && after !== undefined && before !== after;
 }

@@ -24,7 +24,7 @@ export async function disconnect(
   let revoked = 0;
   for (let from = 0; from < connections.length; from += CONCURRENCY) {
     const some = connections.slice(from, from + CONCURRENCY);
-    const outcomes = await Promise.all(some.map((one) => revoke(parts, one, signal)));
+    const outcomes = await Promise.all(some.map((one) => revokeConnection(parts, one, signal)));
     revoked += outcomes.filter((done) => done).length;
   }
   for (const connection of connections) {
@@ -34,7 +34,12 @@ export async function disconnect(
   return revoked;
 }
 
-async function revoke(parts: Parts, { id, tenant, type, sealed }: Connection, signal: AbortSignal): Promise<boolean> {
+/** Revokes the grant of a connection. Returns whether the external system confirmed it before `signal` aborts. */
+export async function revokeConnection(
+  parts: Parts,
+  { id, tenant, type, sealed }: Connection,
+  signal: AbortSignal,
+): Promise<boolean> {
   const client = clientFor(parts.settings, type);
   if (client === undefined) return false;
   try {
