@@ -124,6 +124,15 @@ describe('an authorization', () => {
     ).toBeUndefined();
   });
 
+  test('whose redirect arrives twice at once sends its code once', async () => {
+    const made = await create();
+    const back = oauth.allow(made.authorizeUrl ?? '');
+    const outcomes = await Promise.all([1, 2, 3].map(() => reasonOf(complete(back))));
+    expect(outcomes.sort()).toEqual(['expired_link', 'expired_link', 'none']);
+    expect(oauth.requests.filter(({ path }) => path === '/token')).toHaveLength(1);
+    expect((await stage.probe(made.id)).status).toBe('connected');
+  });
+
   test('that comes from another server than requested is not used', async () => {
     const made = await create();
     const back = oauth.allow(made.authorizeUrl ?? '');

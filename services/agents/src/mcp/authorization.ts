@@ -1,13 +1,16 @@
 import { NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { inWork, LostRace, type UnitOfWork } from '@commonplace/kit/store';
 import type {
   CompleteMcpAuthorizationRequest,
   CompleteMcpAuthorizationResponse,
 } from '@commonplace/proto/agents/v1/mcp_service.js';
 import type { OAuthTokens } from '@modelcontextprotocol/client';
 import { ExpiredLink, McpAuthorizationFailed } from '../errors.js';
-import type { McpServerRecord } from '../stores/mcp-servers.js';
+import type { AgentRecord } from '../stores/agents.js';
+import type { McpAuthorizationRecord, McpServerRecord } from '../stores/mcp-servers.js';
 import { McpFailure } from './failure.js';
+import { TOKEN_MS } from './limits.js';
 import {
   authorizationId,
   beginAuthorization,
@@ -24,7 +27,12 @@ import { redeemCode, storeGrant } from './tokens.js';
  * nor use a code twice.
  */
 const begun = new WeakMap<object, Promise<StartedAuthorization | McpFailure>>();
-const redeemed = new WeakMap<object, Promise<OAuthTokens | McpFailure>>();
+const redeemed = new WeakMap<object, Promise<Redeemed>>();
+
+interface Redeemed {
+  readonly pending: PendingAuthorization;
+  readonly tokens: OAuthTokens | McpFailure;
+}
 
 const caught = (error: unknown): McpFailure => {
   if (error instanceof McpFailure) return error;
@@ -54,7 +62,7 @@ export async function askOwner(
 
 /**
  * Completes an authorization with the parameters that the authorization server added to the redirect. Throws
- * `expired_link` unless the same person, in the same session, began it.
+ * `expired_link` unless the same person, in the same session, began it, and for repeated redirects.
  */
 export async function completeAuthorization(
   parts: McpParts,
@@ -62,23 +70,13 @@ export async function completeAuthorization(
   context: CallContext,
 ): Promise<CompleteMcpAuthorizationResponse> {
   const { caller, work } = context;
-  const authorization = await work.get(parts.mcpAuthorizations, authorizationId(request.state));
-  const isTheirs =
-    authorization?.userId === caller.userId &&
-    (authorization.sessionId === undefined || authorization.sessionId === caller.credential.id);
-  if (authorization === undefined || !isTheirs || authorization.expiresAt <= new Date().toISOString()) {
-    throw ExpiredLink();
-  }
-  const server = await work.get(parts.mcpServers, authorization.serverId);
-  const agent = server && (await work.get(parts.agents, server.agentId));
-  if (server === undefined || agent === undefined) throw NotFound();
-  if (request.error !== '' || request.code === '') throw McpAuthorizationFailed({ why: errorCode(request.error) });
-  const pending = unseal<PendingAuthorization>(parts.envelope, authorization, authorization.sealed);
-  const code = { code: request.code, iss: request.iss === '' ? undefined : request.iss };
-  const asked = redeemed.get(request) ?? redeemCode(parts, server, pending, code).catch(caught);
+  const asked = redeemed.get(request) ?? redeem(parts, request, caller);
   redeemed.set(request, asked);
-  const tokens = await asked;
+  const { pending, tokens } = await asked;
   if (tokens instanceof McpFailure) throw McpAuthorizationFailed({ why: tokens.message });
+  const authorization = await work.get(parts.mcpAuthorizations, authorizationId(request.state));
+  if (authorization === undefined) throw ExpiredLink();
+  const { server, agent } = await serverOf(parts, authorization, work);
   work.remove(parts.mcpAuthorizations, authorization);
   await storeGrant(parts, work, server, caller.userId, pending, tokens);
   if (agent.ownerId === caller.userId && server.isActive) {
@@ -87,6 +85,67 @@ export async function completeAuthorization(
     work.replace(parts.mcpServers, server, { ...server, ...change });
   }
   return { agentId: agent.id, agentName: agent.name, serverName: server.name };
+}
+
+/**
+ * Exchanges the code of a redirect. It claims the authorization meanwhile, so that of repeated redirects only one sends
+ * the code: servers end the grant of a code that is sent twice (RFC 6749, 4.1.2). After a failure it can be tried again.
+ */
+async function redeem(
+  parts: McpParts,
+  { state, code, iss, error }: CompleteMcpAuthorizationRequest,
+  caller: CallContext['caller'],
+): Promise<Redeemed> {
+  const authorization = await parts.mcpAuthorizations.get(authorizationId(state));
+  const isTheirs =
+    authorization?.userId === caller.userId &&
+    (authorization.sessionId === undefined || authorization.sessionId === caller.credential.id);
+  const now = new Date().toISOString();
+  if (authorization === undefined || !isTheirs || authorization.expiresAt <= now) throw ExpiredLink();
+  const { server } = await serverOf(parts, authorization);
+  if (error !== '' || code === '') throw McpAuthorizationFailed({ why: errorCode(error) });
+  if ((authorization.claimedUntil ?? '') > now) throw ExpiredLink();
+  const pending = unseal<PendingAuthorization>(parts.envelope, authorization, authorization.sealed);
+  const claimed = await claim(parts, authorization);
+  const tokens = await redeemCode(parts, server, pending, { code, iss: iss === '' ? undefined : iss }).catch(caught);
+  if (tokens instanceof McpFailure) await release(parts, claimed);
+  return { pending, tokens };
+}
+
+/** Returns the server of an authorization and its agent. Throws NotFound. */
+async function serverOf(
+  { mcpServers, agents }: McpParts,
+  { serverId }: McpAuthorizationRecord,
+  work?: UnitOfWork,
+): Promise<{ server: McpServerRecord; agent: AgentRecord }> {
+  const server = await (work === undefined ? mcpServers.get(serverId) : work.get(mcpServers, serverId));
+  const agentId = server?.agentId ?? '';
+  const agent = server && (await (work === undefined ? agents.get(agentId) : work.get(agents, agentId)));
+  if (server === undefined || agent === undefined) throw NotFound();
+  return { server, agent };
+}
+
+/** Claims an authorization for one exchange. Throws `expired_link` if another request was faster. */
+async function claim(
+  { store, mcpAuthorizations }: McpParts,
+  authorization: McpAuthorizationRecord,
+): Promise<McpAuthorizationRecord> {
+  const work = store.begin();
+  const claimedUntil = new Date(Date.now() + TOKEN_MS).toISOString();
+  const claimed = work.replace(mcpAuthorizations, authorization, { ...authorization, claimedUntil });
+  await work.commit().catch((error: unknown) => {
+    throw error instanceof LostRace ? ExpiredLink({}, { cause: error }) : error;
+  });
+  return claimed;
+}
+
+/** Ends a claim after a failure, unless the authorization has gone with its server. */
+async function release({ store, mcpAuthorizations }: McpParts, { id }: McpAuthorizationRecord): Promise<void> {
+  await inWork(store, async (work) => {
+    const authorization = await work.get(mcpAuthorizations, id);
+    if (authorization === undefined) return;
+    work.replace(mcpAuthorizations, authorization, { ...authorization, claimedUntil: undefined });
+  });
 }
 
 /** Returns the error code of an OAuth response if it is short and plain; other texts are not shown to people. */

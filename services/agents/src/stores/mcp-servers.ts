@@ -152,6 +152,8 @@ export interface McpAuthorizationRecord extends StoredRecord {
   readonly sessionId?: string | undefined;
   /** The encrypted `PendingAuthorization`. */
   readonly sealed: string;
+  /** Until when a request exchanges the code; absent if none does. */
+  readonly claimedUntil?: string | undefined;
   readonly expiresAt: string;
 }
 
