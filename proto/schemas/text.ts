@@ -43,6 +43,7 @@ export const TEXT_SCHEMAS: Readonly<Record<string, Schema>> = {
   MetadataFilter: {
     type: 'object',
     additionalProperties: { type: ['string', 'number', 'boolean'] },
+    maxProperties: 50,
     description: 'Values that metadata has, by its keys.',
   },
   Credits: {

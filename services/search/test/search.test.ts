@@ -292,6 +292,14 @@ describe('search', () => {
     expect((await find({ query: '😀'.repeat(1000) })).items).toEqual([]);
     expect(await faultOf({ query: 'x', types: [ResourceType.UNSPECIFIED] })).toEqual(['invalid_value', 'types[0]']);
     expect(await faultOf({ query: 'x', metadata: Buffer.from('{"a":[1]}') })).toEqual(['invalid_value', 'metadata.a']);
+    const metadata = (count: number, value = '') =>
+      Buffer.from(JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, value]))));
+    expect((await find({ query: 'x', metadata: metadata(50) })).items).toEqual([]);
+    expect(await faultOf({ query: 'x', metadata: metadata(51) })).toEqual(['too_many_items', 'metadata']);
+    expect(await faultOf({ query: 'x', metadata: metadata(1, 'x'.repeat(16_384)) })).toEqual([
+      'invalid_value',
+      'metadata',
+    ]);
     expect(await faultOf({ query: 'x', page: { limit: 20, offset: 9990, cursor: '' } })).toEqual([
       'offset_too_deep',
       'offset',

@@ -17,6 +17,9 @@ const DEFAULT_LIMIT = 20;
 const MAX_PAGE_ITEMS = 50;
 const MAX_READABLE_ITEMS = 10_000;
 const DEFAULT_ALPHA = 0.4;
+/** Metadata of a resource has at most so many bytes. Each value that is asked for is a condition of the index. */
+const MAX_METADATA_BYTES = 16_384;
+const MAX_METADATA_VALUES = 50;
 
 /** Holds a validated search request. */
 export interface Search {
@@ -189,8 +192,19 @@ function fieldsOf(requested: readonly SearchField[]): Fields {
 
 function metadataOf(json: Buffer, faults: Fault[]): Narrowing['metadata'] {
   if (json.length === 0) return undefined;
+  if (json.length > MAX_METADATA_BYTES) {
+    const message = `metadata may have at most ${MAX_METADATA_BYTES} bytes.`;
+    faults.push({ param: 'metadata', code: 'invalid_value', message });
+    return undefined;
+  }
   const metadata: Record<string, string | number | boolean> = {};
-  for (const [name, value] of Object.entries(JSON.parse(json.toString('utf8')) as Record<string, unknown>)) {
+  const given = Object.entries(JSON.parse(json.toString('utf8')) as Record<string, unknown>);
+  if (given.length > MAX_METADATA_VALUES) {
+    const message = `metadata must have ${MAX_METADATA_VALUES} entries or fewer.`;
+    faults.push({ param: 'metadata', code: 'too_many_items', message });
+    return undefined;
+  }
+  for (const [name, value] of given) {
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       Object.defineProperty(metadata, name, { value, enumerable: true });
     } else {
