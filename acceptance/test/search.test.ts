@@ -258,6 +258,14 @@ describe('a search in any mode', () => {
     expect(data.items[0]?.resource.id).toBe(ids.get('leave'));
   });
 
+  test('lists have at most 50 items', async () => {
+    for (const [param, item] of Object.entries({ types: 'document', in: 'name', facets: 'type' })) {
+      expect((await search('x', { [param]: Array(50).fill(item) })).status).toBe(200);
+      const { status, error } = await search('x', { [param]: Array(51).fill(item) });
+      expect([status, error.code, error.param]).toEqual([400, 'too_many_items', param]);
+    }
+  });
+
   test('numbers and choices out of range are refused', async () => {
     for (const more of [{ alpha: 1.1 }, { alpha: -0.1 }, { min_score: 2 }, { mode: 'magic' }, { group_by: 'page' }]) {
       const { status, error } = await search('vacation', more);

@@ -8,6 +8,7 @@ export function readMetadata(bytes: Buffer, maxBytes: number, faults: Fault[]): 
   if (bytes.length === 0) return undefined;
   if (bytes.length > maxBytes) {
     faults.push({ param: 'metadata', code: 'invalid_value', message: `metadata may have at most ${maxBytes} bytes.` });
+    return undefined;
   }
   return JSON.parse(bytes.toString()) as Record<string, unknown>;
 }
