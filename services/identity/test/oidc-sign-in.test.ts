@@ -26,6 +26,10 @@ interface FakeIssuer {
   /** Bytes that its metadata has besides its fields. */
   padding: number;
   audience: string | string[];
+  /** How clients may authenticate, as its metadata say; by default they do not. */
+  authMethods: string[] | undefined;
+  /** How the client authenticated last. */
+  authenticatedBy: string | undefined;
   /** Signs in at the provider. Returns the query of the browser's redirect back. */
   authorize(url: string): string;
   close(): Promise<void>;
@@ -49,6 +53,7 @@ async function openIssuer(): Promise<FakeIssuer> {
         jwks_uri: `${issuer}/jwks`,
         response_types_supported: ['code'],
         id_token_signing_alg_values_supported: ['RS256'],
+        token_endpoint_auth_methods_supported: fake.authMethods,
         padding: 'x'.repeat(fake.padding),
       });
     }
@@ -56,6 +61,9 @@ async function openIssuer(): Promise<FakeIssuer> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
+    const { authorization } = request.headers;
+    const inBody = form.get('client_secret') === 'secret' ? 'client_secret_post' : undefined;
+    fake.authenticatedBy = authorization === `Basic ${btoa(`${CLIENT}:secret`)}` ? 'client_secret_basic' : inBody;
     const asked = codes.get(form.get('code') ?? '');
     codes.delete(form.get('code') ?? '');
     const challenge = createHash('sha256')
@@ -79,6 +87,8 @@ async function openIssuer(): Promise<FakeIssuer> {
     discoveries: 0,
     padding: 0,
     audience: CLIENT,
+    authMethods: undefined,
+    authenticatedBy: undefined,
     claims: {},
     authorize(url) {
       const asked = new URL(url).searchParams;
@@ -100,7 +110,7 @@ afterAll(() => issuer.close());
 afterEach(() => harness?.close());
 
 const open = async (env: NodeJS.ProcessEnv = {}) => {
-  Object.assign(issuer, { issuer: issuer.url, audience: CLIENT, padding: 0 });
+  Object.assign(issuer, { issuer: issuer.url, audience: CLIENT, padding: 0, authMethods: undefined });
   issuer.claims = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace' };
   harness = await openHarness({
     COMMONPLACE_SIGN_UP: 'open',
@@ -266,6 +276,18 @@ describe('signing in with an identity provider', () => {
     expect(await signIn({ ...strong, amr: ['pwd'] })).toBe('UNAUTHENTICATED');
     expect(await signIn({ ...strong, auth_time: strong.auth_time - 3600 })).toBe('UNAUTHENTICATED');
     expect(await signIn(strong)).toBe('grace@example.com');
+  });
+
+  test.each([
+    [undefined, 'client_secret_basic'],
+    [['client_secret_post', 'client_secret_basic'], 'client_secret_basic'],
+    [['private_key_jwt', 'client_secret_post'], 'client_secret_post'],
+  ])('sends the secret as the provider supports it: %p', async (authMethods, used) => {
+    await open();
+    issuer.authMethods = authMethods;
+    const { url, flow } = await begin();
+    await complete(issuer.authorize(url), flow);
+    expect(issuer.authenticatedBy).toBe(used);
   });
 
   test('joins no invitations for addresses of domains that the issuer is not trusted with', async () => {

@@ -1,5 +1,5 @@
 import { boundedFetch } from '@commonplace/kit/fetch';
-import type { Configuration, CustomFetch } from 'openid-client';
+import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
 import { IssuerUnavailable, OidcRefused } from '../errors.js';
 import type { RequiredAuthentication } from './issuers.js';
 import { DISCOVERY_MS, FETCH_MS } from './provider.js';
@@ -57,7 +57,7 @@ export function createBrowserClient(
         new URL(issuer),
         clientId,
         undefined,
-        clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
+        clientSecret === undefined ? client.None() : bySecret(client, clientSecret),
         {
           execute: issuer.startsWith('http:') ? [client.allowInsecureRequests] : [],
           timeout: FETCH_MS / 1000,
@@ -117,6 +117,19 @@ export function createBrowserClient(
       if (claims === undefined) throw OidcRefused({ reason: 'no_id_token' });
       return { accessToken: tokens.access_token, claims };
     },
+  };
+}
+
+/**
+ * Returns the authentication by the client's secret: in a header (`client_secret_basic`), or in the body if the metadata
+ * of the provider name methods and not that one.
+ */
+function bySecret(client: typeof import('openid-client'), secret: string): ClientAuth {
+  const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
+  return (server, ...request) => {
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server;
+    const authenticate = methods.includes('client_secret_basic') ? basic : post;
+    authenticate(server, ...request);
   };
 }
 
