@@ -278,7 +278,10 @@ test('the permissions on a resource are limited by time, and read page by page w
 });
 
 describe('what a key has created', () => {
-  const SCOPES = ['workspace:write', 'resource:read', 'resource:write', 'content:write', 'file:write', 'trash:read'];
+  const SCOPES = [
+    ...['resource:read', 'resource:write', 'content:write', 'trash:read'],
+    ...['snapshot:write', 'connector:write', 'im:write'],
+  ];
   let key: ApiKey;
   let byKey: Api;
   let home: string;
@@ -310,5 +313,19 @@ describe('what a key has created', () => {
     expect(await madeBy(`/workspaces/${home}/resources`)).toEqual([everything, everything, []]);
     await byKey.del(`/resources/${folder.id}`);
     expect(await madeBy(`/workspaces/${home}/trash`)).toEqual([[folder.id], [folder.id], []]);
+  });
+
+  test('is found by both ids in the lists of snapshots, connectors and conversations, too', async () => {
+    const at = { workspace_id: home };
+    const { data: document } = await byKey.post<Resource>('/resources', { ...at, type: 'document', name: 'Document' });
+    for (const [list, path, body] of [
+      [`/resources/${document.id}/snapshots`, `/resources/${document.id}/snapshots`, { name: 'First' }],
+      [`/workspaces/${home}/connectors`, `/workspaces/${home}/connectors`, { type: 'http', name: 'Web', config: HTTP }],
+      ['/im/conversations', '/im/conversations', { ...at, type: 'group', name: 'Group', member_ids: [] }],
+    ] as const) {
+      const { id } = (await byKey.post<Named>(path, body)).data;
+      const [person, itself, other] = await madeBy(list);
+      expect([list, person?.includes(id), itself, other]).toEqual([list, true, [id], []]);
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { personBehind } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
@@ -135,7 +136,8 @@ async function insert(
     ...{ isArchived: false, whoCanPost: 'all', whoCanMentionAll: 'managers' },
     memberCount: others.length + 1,
     ...(type === 'direct' && { pair: [caller.userId, (other as Newcomer).id] }),
-    ...{ createdBy: actor, createdAt: at, updatedAt: at, updatedBy: actor },
+    ...{ createdBy: actor, createdForId: personBehind(actor, caller) },
+    ...{ createdAt: at, updatedAt: at, updatedBy: actor },
   });
   const head = work.insert<HeadRecord>(parts.heads, {
     ...{ id, tenant, lastSeq: 0, firstSeq: 1, lastMessageAt: at, lastUncountedSeq: 0, lastMentionSeq: 0 },

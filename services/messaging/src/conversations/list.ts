@@ -151,7 +151,8 @@ const CHUNK = 500;
 
 /** Returns whether a conversation has the times and the creator that a request asks for. */
 function isOfOrigin(conversation: ConversationRecord, request: ListConversationsRequest): boolean {
-  const isCreator = request.createdBy === undefined || request.createdBy === conversation.createdBy.id;
+  const { createdBy, createdForId } = conversation;
+  const isCreator = request.createdBy === undefined || [createdBy.id, createdForId].includes(request.createdBy);
   return isCreator && isWithinTimes(conversation, request);
 }
 

@@ -33,6 +33,8 @@ export interface ConversationRecord extends StoredRecord, Place {
   /** The two people of a direct conversation. */
   readonly pair?: readonly string[] | undefined;
   readonly createdBy: Actor;
+  /** The person for whom a key or an agent created it; absent in records of earlier versions. */
+  readonly createdForId?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** Who or what made the last change; absent if that was an earlier version. */

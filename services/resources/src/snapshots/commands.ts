@@ -1,3 +1,4 @@
+import { personBehind } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { keyset, type Scalar, type UnitOfWork } from '@commonplace/kit/store';
@@ -102,6 +103,7 @@ async function keep(
     hash,
     written: { at: updatedAt, by: updatedBy },
     createdBy: context.actor,
+    createdForId: personBehind(context.actor, context.caller),
     createdAt: new Date(now).toISOString(),
     expiresAt: wanted.automatic ? new Date(now + parts.settings.snapshotDays * DAY_MS).toISOString() : undefined,
   });

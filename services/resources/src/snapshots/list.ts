@@ -36,7 +36,7 @@ export async function listSnapshots(
   return pageOfAll(
     parsePageRequest(request.page),
     all
-      .filter((one) => createdBy === undefined || one.createdBy.id === createdBy)
+      .filter((one) => createdBy === undefined || [one.createdBy.id, one.createdForId].includes(createdBy))
       .filter(({ name = '' }) => foldName(name).includes(foldName(q))),
     sort,
   );

@@ -20,6 +20,8 @@ export interface SnapshotRecord extends StoredRecord {
   /** Who wrote the saved content, and when. */
   readonly written: { readonly by: Actor; readonly at: string };
   readonly createdBy: Actor;
+  /** The person for whom a key or an agent created it; absent in records of earlier versions. */
+  readonly createdForId?: string | undefined;
   readonly createdAt: string;
   readonly expiresAt?: string | undefined;
 }

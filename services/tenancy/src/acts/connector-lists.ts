@@ -31,7 +31,7 @@ export async function listConnectors(
   const wanted = (await connectors.ofWorkspace(request.workspaceId))
     .map((one) => ({ ...one, nameFold: foldName(one.name) }))
     .filter((one) => one.nameFold.includes(foldName(q)) && isWithinTimes(one, request))
-    .filter((one) => createdBy === undefined || one.createdBy.id === createdBy)
+    .filter((one) => createdBy === undefined || [one.createdBy.id, one.createdForId].includes(createdBy))
     .filter((one) => {
       const shown = toConnector(one, 0);
       const isOfType = type === ConnectorType.UNSPECIFIED || shown.type === type;

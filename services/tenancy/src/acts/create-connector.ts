@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { personBehind } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { type Guard, urlFault } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
@@ -61,6 +62,7 @@ export async function addConnector(
     status: authType === 'oauth2' ? 'pending' : 'active',
     ...(secret === undefined ? {} : { sealed: parts.envelope.seal(secret, { tenant: workspace.tenant, record: id }) }),
     createdBy: context.actor,
+    createdForId: personBehind(context.actor, context.caller),
     createdAt: now,
     updatedAt: now,
   });

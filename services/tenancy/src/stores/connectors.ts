@@ -17,6 +17,8 @@ export interface Connector extends StoredRecord {
   readonly sealed?: string;
   readonly lastError?: string;
   readonly createdBy: Actor;
+  /** The person for whom a key or an agent created it; absent in records of earlier versions. */
+  readonly createdForId?: string | undefined;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
