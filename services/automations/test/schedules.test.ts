@@ -259,6 +259,22 @@ test('a refusal fails the fire; a deleted agent ends the schedule', async () => 
   );
 });
 
+test('a refusal because the deletion of the Org was scheduled meanwhile ends nothing', async () => {
+  stage.answer(() => {
+    stage.place.hidden = true;
+    return { refusalCode: 'permission_lost', refusal: 'No.' };
+  });
+  const { agentId, workspaceId } = stage;
+  const { id } = await stage.create({ agentId, workspaceId, runAt: at(SLOT), input: input('Sum up.') });
+  await stage.goTo(SLOT + 5);
+  await eventually(async () => expect((await stage.firesOf(id))[0]?.dueAt).toMatch(/T12:1/));
+  stage.place.hidden = false;
+  stage.answer(() => ({ refusalCode: '', refusal: '' }));
+  await stage.goTo(SLOT + 11 * MINUTE);
+  await stage.until(id, [['12:00:00', 'started']]);
+  expect(await stage.get(id)).toMatchObject({ status: ScheduleStatus.COMPLETED, runCount: 1 });
+});
+
 test('a fire that the agents service refuses counts as no run', async () => {
   const fired: unknown[] = [];
   await stage.stage.host.bus.watch(['commonplace.automations.schedule.fired'], ({ subject }) => fired.push(subject));

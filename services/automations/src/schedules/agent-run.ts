@@ -1,8 +1,9 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { RunSource } from '@commonplace/proto/agents/v1/run.js';
+import { isHidden } from '../hidden-workspaces.js';
 import { doneFire } from './fires.js';
-import { type Pair, readPair, type ScheduleParts, savePair } from './parts.js';
+import { HIDDEN_RECHECK_MS, type Pair, readPair, type ScheduleParts, savePair } from './parts.js';
 import { failSchedule, type ScheduleError } from './pause.js';
 import type { FireRecord, LastRun, ScheduleStateRecord } from './records.js';
 import { releaseWaiting } from './run-ended.js';
@@ -14,6 +15,9 @@ import { confirmStart, countFailure, saveDecided } from './start.js';
  */
 export async function startAgentRun(parts: ScheduleParts, job: HeldJob<FireRecord>): Promise<void> {
   const refusal = await askToStart(parts, job.record);
+  // The deletion of the Org may have been scheduled since access was checked.
+  const mayBeHidden = refusal !== undefined && ERRORS[refusal] !== undefined;
+  if (mayBeHidden && (await isHidden(parts, job.record.workspaceId))) return job.retryIn(HIDDEN_RECHECK_MS);
   await job.endIn((work, fire) =>
     refusal === undefined ? confirm(parts, work, fire) : refuse(parts, work, fire, refusal),
   );

@@ -2,6 +2,7 @@ import { derivedId } from '@commonplace/kit/id';
 import { enumName } from '@commonplace/platform/enums';
 import { type RunOutput, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import { StartWorkRunRequest, type WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
+import { isHidden, WorkspaceHidden } from '../../hidden-workspaces.js';
 import { ActionError, permissionLost } from '../failure.js';
 import { chainOf } from '../finished-event.js';
 import type { StepRecord } from '../records.js';
@@ -44,11 +45,8 @@ function limitOf(limitedTo: readonly string[] | undefined, workspaceId: string):
   return limitedTo === undefined ? [] : [...new Set([workspaceId, ...limitedTo])];
 }
 
-async function start(
-  { peers, systemCall }: AgentParts,
-  { run, rights, config }: ActionContext,
-  runId: string,
-): Promise<void> {
+async function start(parts: AgentParts, { run, rights, config }: ActionContext, runId: string): Promise<void> {
+  const { peers, systemCall } = parts;
   const { workspaceId, taints } = run;
   const { userId, userName, credentialId, scopes, authorId, limitedTo } = rights;
   const request = StartWorkRunRequest.fromPartial({
@@ -71,7 +69,10 @@ async function start(
     taintSources: taints.map(({ type, id, name }) => ({ type, id, name })),
   });
   const { refusalCode, refusal } = await peers.agentRuns.startWorkRun(request, systemCall(CALL_MS));
-  if (refusalCode === 'permission_lost') throw permissionLost();
+  if (refusalCode === 'permission_lost') {
+    // Or the deletion of the Org was scheduled since access was checked.
+    throw (await isHidden(parts, workspaceId)) ? new WorkspaceHidden() : permissionLost();
+  }
   if (refusalCode !== '') throw new ActionError(refusalCode, refusal);
 }
 
