@@ -88,12 +88,18 @@ test('the account page creates a key by a form, shows it once and revokes it', a
   for (const text of ['Your account', fay.user.email, 'Sessions', 'API keys', 'Change the password']) {
     expect(page.text).toContain(text);
   }
+  const refused = await form('/auth/account/keys', { name: 'Laptop', days: 'ten', 'scope:resource:read': 'on' });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain('value="Laptop"');
+  expect(refused.text).toMatch(/name="scope:resource:read"[^>]*checked/);
+  expect(refused.text).not.toMatch(/name="scope:resource:write"[^>]*checked/);
   const made = await form('/auth/account/keys', { name: 'Laptop', 'scope:resource:read': 'on' });
   const [key = ''] = /wsk_p_\w+/.exec(made.text) ?? [];
   expect((await api(system, key).get('/me')).status).toBe(200);
   const shown = await fay.get('/auth/account');
   expect(shown.text).toContain('Laptop');
   expect(shown.text).not.toContain(key);
+  expect(shown.text).toContain('Revoke<span class="unseen"> Laptop');
   const [, id = ''] = /name="key_id" value="([^"]+)"/.exec(shown.text) ?? [];
   expect((await form('/auth/account/keys/revoke', { key_id: id })).status).toBe(303);
   await eventually(async () => expect((await api(system, key).get('/me')).status).toBe(401));

@@ -49,13 +49,15 @@ export interface AccountState {
   readonly done?: Done;
   readonly errors?: FormErrors;
   readonly form?: FormName | undefined;
+  /** What was entered in that form. */
+  readonly values?: Readonly<Record<string, unknown>>;
   /** Whether the person has to confirm their identity first. */
   readonly confirm?: boolean;
 }
 
 /** Renders the account page: the person, their sessions and keys, and the protection of the account. */
 export function accountPage(data: AccountData, state: AccountState = {}): string {
-  const { done, errors, form, confirm = false } = state;
+  const { done, errors, form, values = {}, confirm = false } = state;
   const errorsOf = (name: FormName) => (form === name ? errors : undefined);
   return sitePage({
     title: errors === undefined ? 'Account' : 'Error: Account',
@@ -75,7 +77,7 @@ export function accountPage(data: AccountData, state: AccountState = {}): string
         {data.security.hasPassword && <SecondFactor {...data} />}
         {data.security.hasPassword && <Passkeys {...data} />}
         <Sessions {...data} />
-        <Keys {...data} errors={errorsOf('key')} />
+        <Keys {...data} errors={errorsOf('key')} values={form === 'key' ? values : {}} />
         {!confirm && data.security.hasPassword && <Confirm {...data} errors={errorsOf('confirm')} />}
       </>
     ),
@@ -210,13 +212,20 @@ function Passkeys({ csrf, passkeys, hasPasskeyHost }: AccountData): VNode {
                   title=""
                   action="/auth/passkeys/rename"
                   submit="Rename"
+                  subject={name}
                   idPrefix={`passkey-${id}-`}
                   hidden={{ csrf, passkey_id: id }}
                   fields={[{ name: 'name', label: 'New name', type: 'text', autocomplete: 'off' }]}
                 />
               </td>
               <td>
-                <Form title="" action="/auth/passkeys/remove" submit="Remove" hidden={{ csrf, passkey_id: id }} />
+                <Form
+                  title=""
+                  action="/auth/passkeys/remove"
+                  submit="Remove"
+                  subject={name}
+                  hidden={{ csrf, passkey_id: id }}
+                />
               </td>
             </tr>
           ))}
@@ -245,7 +254,13 @@ function Sessions({ csrf, sessions }: AccountData): VNode {
             <td>{timeText(session.createdAt)}</td>
             <td>{timeText(session.lastUsedAt)}</td>
             <td>
-              <Form title="" action="/auth/sessions/end" submit="End" hidden={{ csrf, session_id: session.id }} />
+              <Form
+                title=""
+                action="/auth/sessions/end"
+                submit="End"
+                subject={`${session.device ?? 'Unknown device'}, last used ${timeText(session.lastUsedAt)}`}
+                hidden={{ csrf, session_id: session.id }}
+              />
             </td>
           </tr>
         ))}
@@ -257,7 +272,12 @@ function Sessions({ csrf, sessions }: AccountData): VNode {
   );
 }
 
-function Keys({ csrf, keys, errors }: SectionData): VNode {
+function Keys({
+  csrf,
+  keys,
+  errors,
+  values,
+}: SectionData & { readonly values: Readonly<Record<string, unknown>> }): VNode {
   return (
     <section aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
@@ -277,7 +297,13 @@ function Keys({ csrf, keys, errors }: SectionData): VNode {
               <td>{timeText(key.lastUsedAt) || 'never'}</td>
               <td>{timeText(key.expiresAt) || 'never'}</td>
               <td>
-                <Form title="" action="/auth/account/keys/revoke" submit="Revoke" hidden={{ csrf, key_id: key.id }} />
+                <Form
+                  title=""
+                  action="/auth/account/keys/revoke"
+                  submit="Revoke"
+                  subject={`${key.name} ${key.keyPrefix}`}
+                  hidden={{ csrf, key_id: key.id }}
+                />
               </td>
             </tr>
           ))}
@@ -302,13 +328,14 @@ function Keys({ csrf, keys, errors }: SectionData): VNode {
             hint: 'Leave it empty for a key that does not end.',
           },
         ]}
+        values={values}
         errors={errors}
       >
         <fieldset class="field">
           <legend>Scopes</legend>
           {KNOWN_SCOPES.map((scope) => (
             <label key={scope} class="choice">
-              <input type="checkbox" name={`scope:${scope}`} /> {scope}
+              <input type="checkbox" name={`scope:${scope}`} checked={values[`scope:${scope}`] === 'on'} /> {scope}
             </label>
           ))}
         </fieldset>

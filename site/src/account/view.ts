@@ -42,8 +42,10 @@ export function doneAt(done: Done): string {
 
 /** Returns a function that renders the account page again, with the error at the form that caused it. */
 export function renderAccountErrors(parts: AuthParts, form?: FormName): NonNullable<Action['renderErrors']> {
-  return async ({ ctx, errors, reason }) =>
-    accountPage(await loadAccount(ctx, parts), { errors, form, confirm: reason === 'reauthentication_required' });
+  return async ({ ctx, sent, errors, reason }) => {
+    const confirm = reason === 'reauthentication_required';
+    return accountPage(await loadAccount(ctx, parts), { errors, form, values: sent.body, confirm });
+  };
 }
 
 /** Reads what the account page shows. */

@@ -17,6 +17,8 @@ export interface FormView {
   readonly title: string;
   readonly action: string;
   readonly submit: string;
+  /** What the button acts on, for people who do not see the row of a table in which it is. */
+  readonly subject?: string;
   readonly fields?: readonly Field[];
   /** Entered values by field. Passwords are never shown again. */
   readonly values?: Readonly<Record<string, unknown>>;
@@ -54,7 +56,7 @@ export function formPage(view: FormView): string {
 
 /** Renders a form without a page. */
 export function Form(view: FormView): VNode {
-  const { action, submit, fields = [], values = {}, hidden = {}, errors, idPrefix = '', children } = view;
+  const { action, submit, subject, fields = [], values = {}, hidden = {}, errors, idPrefix = '', children } = view;
   const kept = Object.entries(hidden).filter(([, value]) => value !== '');
   return (
     <form method="post" action={action}>
@@ -71,7 +73,10 @@ export function Form(view: FormView): VNode {
         />
       ))}
       {children}
-      <button type="submit">{submit}</button>
+      <button type="submit">
+        {submit}
+        {subject && <span class="unseen"> {subject}</span>}
+      </button>
     </form>
   );
 }
