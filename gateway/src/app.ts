@@ -3,7 +3,7 @@ import { isHostOf, type ShareWork } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import type { Shedding } from '@commonplace/kit/rpc';
 import { Deadline, Load } from '@commonplace/proto/api/v1/access.js';
-import { opensPage, sendNotFound } from '@commonplace/site/auth';
+import { opensPage, orErrorPage, sendNotFound } from '@commonplace/site/auth';
 import cors from '@koa/cors';
 import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
@@ -186,10 +186,12 @@ function servePages({ open, share }: Pick<AppParts, 'open' | 'share'>): Koa.Midd
     if (ctx.state.batched !== undefined) return refuseInBatch(ctx as never, notFound);
     // Probes are exempt, and the pieces of files have their own turns.
     if (ctx.path.startsWith('/health/') || ctx.path.startsWith('/blobs/')) return pages(ctx, notFound);
-    await share(
-      ctx,
-      async () => pages(ctx, () => noPage(ctx)),
-      () => ctx.length ?? 0,
+    await orErrorPage(ctx, () =>
+      share(
+        ctx,
+        async () => pages(ctx, () => noPage(ctx)),
+        () => ctx.length ?? 0,
+      ),
     );
     // A page that refuses a submission may not have read all of it.
     if (ctx.status >= 400 && !(await dropBody(ctx.req))) ctx.set('Connection', 'close');

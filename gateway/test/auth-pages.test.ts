@@ -52,6 +52,19 @@ describe('the pages', () => {
     },
   );
 
+  test('a form that cannot be read is answered with a page to browsers, and with JSON to programs', async () => {
+    const send = (accept: string) =>
+      fetch(`${stage.baseUrl}/auth/sign-in`, {
+        method: 'POST',
+        headers: { accept, origin: 'http://127.0.0.1:8080' },
+        body: new URLSearchParams({ email: 'a'.repeat(70_000) }),
+      });
+    const browser = await send('text/html,*/*;q=0.8');
+    expect([browser.status, browser.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+    expect(await browser.text()).toContain('A body has at most 65536 bytes.');
+    expect(await (await send('*/*')).json()).toMatchObject({ error: { code: 'payload_too_large' } });
+  });
+
   test('the address of an action leads a browser to the account page', async () => {
     for (const path of ['/auth/totp/confirm', '/auth/recovery-codes', '/auth/account/keys']) {
       const answer = await stage.get(path, { accept: 'text/html' });

@@ -1,9 +1,16 @@
 import type { Context } from 'koa';
 import { sitePage } from '../page/site.js';
-import { sendPage } from './respond.js';
+import { errorPage } from './pages.js';
+import { orPage, sendPage } from './respond.js';
 
 /** Returns whether a client is a browser that opens a page. Programs take any type, or name JSON. */
 export const opensPage = (ctx: Context): boolean => ctx.get('Accept').includes('text/html');
+
+/** Serves a page. Errors that it has no page of its own for are answered to browsers with one. */
+export async function orErrorPage(ctx: Context, serve: () => Promise<void>): Promise<void> {
+  if (opensPage(ctx)) await orPage(ctx, serve, errorPage);
+  else await serve();
+}
 
 /** Responds that this server has no page with the address. */
 export function sendNotFound(ctx: Context): void {
