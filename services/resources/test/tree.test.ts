@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
+import type { DomainEvent } from '@commonplace/kit/events';
 import { eventually } from '@commonplace/kit/testing';
 import { AccessMode, ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { EmptyTrashStatus, ListTrashRequest } from '@commonplace/proto/resources/v1/trash_service.js';
@@ -69,7 +70,13 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
   });
 
   test('moves to another workspace of the Org, but not to another tenant', async () => {
-    const { head, a2 } = await grow();
+    const { head, a, a1, a2, b } = await grow();
+    const moved = new Set<string>();
+    const note = ({ data }: DomainEvent) => {
+      expect(data.workspaceId).toBe(world.otherWorkspaceId);
+      for (const id of data.resourceIds as string[]) moved.add(id);
+    };
+    const subscription = await world.stage.host.bus.watch(['commonplace.resources.resource.moved'], note);
     await world.update(owner, head.id, { updateMask: ['workspace_id'], workspaceId: world.otherWorkspaceId });
     expect((await world.get(owner, a2.id)).workspaceId).toBe(world.otherWorkspaceId);
     const there = await world.list(owner, { workspaceId: world.otherWorkspaceId });
@@ -80,6 +87,9 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
       const all = await world.list(owner, { workspaceId: world.otherWorkspaceId });
       expect([all.total, all.ids.length]).toEqual([5, 5]);
     });
+    // Events name all of them, so that others forget what they have kept of them in the former workspace.
+    await eventually(async () => expect([...moved].sort()).toEqual([head, a, a1, a2, b].map(({ id }) => id).sort()));
+    await subscription.close();
   });
 
   test('is restricted at once with all descendants', async () => {
