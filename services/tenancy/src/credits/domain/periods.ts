@@ -38,9 +38,7 @@ export function widen({ start, end }: Period, granularity: Granularity): Period 
   return { start: startOf(start, granularity), end: last === end ? end : nextOf(last, granularity) };
 }
 
-/** Returns the beginnings of the hours, days or months in a range that `widen` has returned. */
-export function intervalsOf({ start, end }: Period, granularity: Granularity): string[] {
-  const found: string[] = [];
-  for (let at = start; at < end; at = nextOf(at, granularity)) found.push(at);
-  return found;
+/** Yields the beginnings of the hours, days or months in a range that `widen` has returned. */
+export function* intervalsOf({ start, end }: Period, granularity: Granularity): Generator<string> {
+  for (let at = start; at < end; at = nextOf(at, granularity)) yield at;
 }
