@@ -12,13 +12,14 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 );
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-const ENGLISH = /^[a-z]{3,}$/;
+/** Stemming takes seconds for some thousand letters, as its time grows with their square. No English word is as long. */
+const ENGLISH = /^[a-z]{3,64}$/;
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 /** Scripts without spaces between words, which are compared by pairs of characters. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Returns the stem of a lower-case English word; returns other words unchanged. */
+/** Returns the stem of a lower-case English word; returns other words, and longer ones than any, unchanged. */
 export function stemOf(word: string): string {
   return ENGLISH.test(word) ? stem(word) : word;
 }
