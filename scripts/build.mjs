@@ -2,7 +2,7 @@
 // programs. With development dependencies, TypeScript checks and compiles everything. With production dependencies
 // only, esbuild compiles what the programs need. `--force` builds everything.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,6 +19,7 @@ const FOR_DEVELOPMENT = ['acceptance', 'bench'];
 
 /** Builds if a source is newer than the last build. Returns whether it built. Ends the process if the build fails. */
 export function build({ force = false, say = () => {} } = {}) {
+  const started = Date.now();
   const checks = existsSync(COMPILER);
   const sources = checks ? PACKAGES : PACKAGES.filter((name) => !FOR_DEVELOPMENT.includes(name));
   const protoTime = newest(join(root, 'proto'), ['.proto', '.yaml']);
@@ -31,15 +32,14 @@ export function build({ force = false, say = () => {} } = {}) {
   const stamps = checks ? [STAMP] : [STAMP, PROGRAMS_STAMP];
   if (!force && stamps.some((file) => modified(file) >= sourceTime)) return false;
   say('Building Commonplace (later starts build only what has changed) …');
-  const started = Date.now();
   if (force || modified(GENERATED) < protoTime) {
     run('npm', ['run', '--silent', 'generate', '--workspace', 'proto']);
-    stamp(GENERATED);
+    stamp(GENERATED, started);
   }
   if (checks) run(process.execPath, [COMPILER, '-b', ...(force ? ['--force'] : [])]);
   else run(process.execPath, [join(root, 'scripts', 'strip-types.mjs'), 'proto', ...programPackages()]);
   run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);
-  stamp(checks ? STAMP : PROGRAMS_STAMP);
+  stamp(checks ? STAMP : PROGRAMS_STAMP, started);
   say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
   return true;
 }
@@ -62,9 +62,11 @@ function run(command, args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-function stamp(file) {
+/** Gives a file the time at which a build began, because what is saved during the build has to be built again. */
+function stamp(file, started) {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${new Date().toISOString()}\n`);
+  writeFileSync(file, `${new Date(started).toISOString()}\n`);
+  utimesSync(file, started / 1000, started / 1000);
 }
 
 /** Returns the latest modification time of the files below a folder whose names have one of the endings. */

@@ -49,7 +49,11 @@ export function startTaskThread<Task, Reply>(
   const thread = new Worker(entry, { name, execArgv: [], workerData: about, resourceLimits });
   thread.unref();
   let gone = false;
+  let isOnline = false;
   let cause: unknown;
+  thread.once('online', () => {
+    isOnline = true;
+  });
   let settle: ((outcome: { reply: Reply } | { failure: Error }) => void) | undefined;
   const end = (failure: Error): void => {
     gone = true;
@@ -67,12 +71,19 @@ export function startTaskThread<Task, Reply>(
     },
     do(task, timeoutMs) {
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          end(failures.late(timeoutMs));
-          void thread.terminate();
-        }, timeoutMs);
+        let timer: NodeJS.Timeout | undefined;
+        const count = () => {
+          timer = setTimeout(() => {
+            end(failures.late(timeoutMs));
+            void thread.terminate();
+          }, timeoutMs);
+        };
+        // The start of a thread, which takes seconds on a busy machine, is not the task's fault.
+        if (isOnline) count();
+        else thread.once('online', count);
         settle = (outcome) => {
           settle = undefined;
+          thread.off('online', count);
           clearTimeout(timer);
           thread.unref();
           if ('failure' in outcome) reject(outcome.failure);

@@ -34,7 +34,8 @@ export const welcome = defineService({
         console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
         if (!made.created) return;
         disclose(made, publicUrl, disclosure);
-        if (sample) await fillSample(host, made);
+        // Everything works without it, so a machine that is too busy for it must not end the process.
+        if (sample) await fillSample(host, made).catch((error) => host.log.warn('sample.incomplete', { error }));
       },
     };
   },
