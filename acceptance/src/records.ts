@@ -93,6 +93,7 @@ export interface Member {
   readonly email: string;
   readonly role: string;
   readonly status: string;
+  readonly last_active_at: string | null;
   readonly version: number;
   readonly invite_url?: string;
 }

@@ -74,6 +74,10 @@ describe('an invitation', () => {
     expect(data.items).toMatchObject([{ id: org.id, role: 'member' }]);
     const { data: seen } = await owner.get<List<Member>>(`${members}?q=accepts`);
     expect(seen.items).toMatchObject([{ id: member.id, status: 'active', user: { id: person.user.id } }]);
+    await eventually(async () => {
+      const [shown] = (await owner.get<List<Member>>(`${members}?q=accepts`)).data.items;
+      expect(Date.now() - Date.parse(shown?.last_active_at ?? '')).toBeLessThan(600_000);
+    });
     expect(facts(await trySignUp(newAddress('second'), token))).toEqual([404, 'expired_link']);
     expect(facts(await owner.post(members, { email }))).toEqual([409, 'already_member']);
   });

@@ -8,6 +8,7 @@ import { contracts } from '@commonplace/platform/contracts';
 import { openMailer } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { defineService, type Host, implement, type StartedModule } from '@commonplace/platform/runtime';
+import { createActivity } from './activity.js';
 import { createCredentialAudit } from './audit.js';
 import { createBackground } from './background.js';
 import { type BreachedPasswords, NO_BREACHED_PASSWORDS, openBreachedPasswords } from './breached-passwords.js';
@@ -29,6 +30,7 @@ import { migrations } from './migrations.js';
 import { createReach } from './reach.js';
 import { createSessions } from './sessions.js';
 import { createSignUpLimit, NO_SIGN_UP_LIMIT } from './sign-up-limit.js';
+import { activityCollection } from './stores/activity.js';
 import { apiKeyCollection, keyHolderCollection } from './stores/api-keys.js';
 import { identityCollection } from './stores/identities.js';
 import { createOneTimeTokens, oneTimeTokenCollection } from './stores/one-time-tokens.js';
@@ -71,6 +73,7 @@ export async function startIdentity(
   const keys = deriveKeys(settings.secrets);
   const background = createBackground(log);
   const audit = createCredentialAudit({ store, log, now });
+  const activity = createActivity({ store, records: await store.collection(activityCollection), background, now });
   const homes = createHomes({ store, users, directory, log });
   const life = { idleMs: settings.sessionIdleHours * HOUR_MS, absoluteMs: settings.sessionDays * 24 * HOUR_MS };
   const { sessionsPerPerson: perPerson } = settings;
@@ -121,6 +124,7 @@ export async function startIdentity(
     sessions,
     credentials,
     audit,
+    activity,
     homes,
     limits,
     now,

@@ -37,6 +37,19 @@ const outcome = (act: Promise<unknown>) =>
     (error: { reason: string }) => error.reason,
   );
 
+test('members show when they were last active, unless identity is unavailable', async () => {
+  const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+  await world.invite(owner, orgId, { email: 'invited@x.org' });
+  const at = '2026-03-04T05:06:07.000Z';
+  world.play.lastActive = new Map([[caller.userId, at]]);
+  const times = async () => (await list(owner)).items.map(({ lastActiveAt }) => lastActiveAt);
+  expect(await times()).toEqual([undefined, at, undefined]);
+  expect((await setRole(owner, memberId, OrgRole.GUEST)).lastActiveAt).toBe(at);
+  world.play.lastActive = undefined;
+  expect(await times()).toEqual([undefined, undefined, undefined]);
+  world.play.lastActive = new Map();
+});
+
 describe('each role', () => {
   test.each([
     // role, list, invite guest, invite admin, invite owner, change a member, change an owner, remove a member

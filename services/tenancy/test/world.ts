@@ -74,6 +74,8 @@ export interface World {
   };
   readonly play: {
     keys: number;
+    /** When people were last active, by user id; undefined while identity is unavailable. */
+    lastActive: Map<string, string> | undefined;
     resources: Record<string, number>;
     /** Number of resources that a leaving person owns by grants, by workspace. */
     owned: Record<string, number>;
@@ -145,6 +147,7 @@ export async function openWorld(): Promise<World> {
   };
   const play: World['play'] = {
     keys: 0,
+    lastActive: new Map(),
     resources: {},
     owned: {},
     resourcesDown: false,
@@ -179,6 +182,11 @@ export async function openWorld(): Promise<World> {
     findUsers: async ({ ids, emails }) => {
       const found = [...people.values()].filter((one) => ids.includes(one.userId) || emails.includes(one.userEmail));
       return { users: found.map(toUser) };
+    },
+    getActivity: async ({ userIds }) => {
+      if (play.lastActive === undefined) throw Unavailable();
+      const known = [...play.lastActive].filter(([userId]) => userIds.includes(userId));
+      return { people: known.map(([userId, lastActiveAt]) => ({ userId, lastActiveAt })) };
     },
     reassignKeys: async (request) => {
       requests.reassigned.push(request);

@@ -8,6 +8,7 @@ import {
   type AuthService,
   CredentialKind,
 } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { Activity } from '../activity.js';
 import { actingAs } from '../credentials/acting.js';
 import type { Credentials } from '../credentials/credentials.js';
 import { narrow } from '../credentials/narrow.js';
@@ -31,6 +32,7 @@ export interface AuthenticateParts {
   readonly reach: Reach;
   readonly memberships: MembershipCache;
   readonly users: Collection<UserRecord>;
+  readonly activity: Pick<Activity, 'note'>;
   readonly signer: TokenSigner;
   readonly keys: Pick<PurposeKeys, 'submissions'>;
   readonly now: () => number;
@@ -38,7 +40,7 @@ export interface AuthenticateParts {
 
 /** Creates the handlers that exchange credentials for caller tokens, which every service can verify. */
 export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
-  const { credentials, homes, reach, memberships, users, signer, keys, now } = parts;
+  const { credentials, homes, reach, memberships, users, activity, signer, keys, now } = parts;
 
   async function answer(caller: Caller, csrfToken = ''): Promise<AuthenticateResponse> {
     const { id, expiresAt } = caller.credential;
@@ -80,6 +82,7 @@ export function createAuthenticateHandlers(parts: AuthenticateParts): Methods {
       const principal = await credentials.read(request, context);
       await homes.ensure(principal.user, context.onward);
       const caller = await narrow(principal, request, reach, context.onward);
+      activity.note(caller);
       return answer(caller, principal.csrfToken);
     },
 

@@ -2,12 +2,14 @@ import { invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
+import type { Activity } from '../activity.js';
 import { emailKeyOf } from '../domain/address.js';
 import { toUser } from '../domain/user.js';
 import { type UserRecord, usersByEmails } from '../stores/users.js';
 
 export interface PeopleLookupParts {
   readonly users: Collection<UserRecord>;
+  readonly activity: Pick<Activity, 'in'>;
 }
 
 /** Maximum number of people in one request. */
@@ -16,7 +18,8 @@ const MAX_PEOPLE = 1000;
 /** Creates the handlers by which other services look up people. */
 export function createPeopleHandlers({
   users,
-}: PeopleLookupParts): Pick<Handlers<AuthService>, 'findUsers' | 'getMailAddresses'> {
+  activity,
+}: PeopleLookupParts): Pick<Handlers<AuthService>, 'findUsers' | 'getMailAddresses' | 'getActivity'> {
   return {
     async findUsers({ ids, emails, activeOnly = false }) {
       if (ids.length + emails.length > MAX_PEOPLE) {
@@ -29,11 +32,20 @@ export function createPeopleHandlers({
     },
 
     async getMailAddresses({ userIds }) {
-      if (userIds.length > MAX_PEOPLE) {
-        throw invalidField('user_ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be looked up at once.`);
-      }
+      requireFew(userIds);
       const verified = (await users.getMany(userIds)).filter(({ emailVerified }) => emailVerified);
       return { addresses: verified.map(({ id: userId, name, email }) => ({ userId, name, email })) };
     },
+
+    async getActivity({ orgId, userIds }) {
+      requireFew(userIds);
+      const times = await activity.in(orgId, userIds);
+      return { people: [...times].map(([userId, lastActiveAt]) => ({ userId, lastActiveAt })) };
+    },
   };
+}
+
+function requireFew(userIds: readonly string[]): void {
+  if (userIds.length <= MAX_PEOPLE) return;
+  throw invalidField('user_ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be looked up at once.`);
 }

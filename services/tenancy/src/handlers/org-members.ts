@@ -5,6 +5,7 @@ import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { changedNow } from '../acts/changed-now.js';
 import { countHandedOver } from '../acts/handed-over.js';
+import { lastActiveOf } from '../acts/last-active.js';
 import { inviteToOrg, readInvitee, requireUnused, sendAgain } from '../acts/org-invites.js';
 import { orgMemberFilter } from '../acts/org-member-filter.js';
 import { removeFromOrg, syncWorkspaceMemberships, withdrawOffer } from '../acts/org-place.js';
@@ -35,8 +36,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
   }
 
   return {
-    async listOrgMembers(request, { caller }) {
-      const { member } = await policy.seeOrg(request.orgId, caller);
+    async listOrgMembers(request, context) {
+      const { member } = await policy.seeOrg(request.orgId, context.caller);
       const slice = parsePageRequest(request.page);
       const where = orgMemberFilter(request, member, parts.now());
       const { limit, ...from } = slice;
@@ -45,7 +46,9 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         records.count(where),
       ]);
       const { items, page } = pageOf(slice, found, total);
-      return { items: items.map((one) => toOrgMember(one, parts.now())), page };
+      const times = await lastActiveOf(parts, request.orgId, items, context);
+      const now = parts.now();
+      return { items: items.map((one) => toOrgMember(one, now, { lastActiveAt: times.get(one.userId ?? '') })), page };
     },
 
     async addOrgMember(request, context) {
@@ -59,10 +62,10 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         requireOwnerForOwner(access.member.role, existing.role);
         const { member, url } = await sendAgain(parts, context, existing, role, request.message, offered.anyAccount);
         context.reply.status = 200;
-        return toOrgMember(member, parts.now(), url);
+        return toOrgMember(member, parts.now(), { inviteUrl: url });
       }
       const { member, url } = await inviteToOrg(parts, context, access.org, offered, role ?? 'member', request.message);
-      return toOrgMember(member, parts.now(), url);
+      return toOrgMember(member, parts.now(), { inviteUrl: url });
     },
 
     async updateOrgMember(request, context) {
@@ -82,7 +85,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         await syncWorkspaceMemberships(parts, context, changed);
         publishOrgMember(context, 'updated', changed);
       }
-      return toOrgMember(changed, parts.now());
+      const times = await lastActiveOf(parts, request.orgId, [changed], context);
+      return toOrgMember(changed, parts.now(), { lastActiveAt: times.get(changed.userId ?? '') });
     },
 
     async removeOrgMember(request, context) {
