@@ -10,27 +10,9 @@ const undici = lazyLibrary<typeof import('undici')>('undici', import.meta.url);
 
 /** Thrown for a URL that must not be called. The message gives the reason to the person who entered the URL. */
 export class UrlNotAllowed extends Error {
-  constructor(
-    why: string,
-    /** `invalid_url` for a text that is no URL at all. */
-    readonly code: 'url_not_allowed' | 'invalid_url' = 'url_not_allowed',
-  ) {
+  constructor(why: string) {
     super(why);
     this.name = 'UrlNotAllowed';
-  }
-}
-
-/** Returns why a guard refuses a URL that is to be stored, as code and message of a fault; undefined if it does not. */
-export function urlFault(
-  guard: Pick<Guard, 'check'>,
-  url: string,
-): Pick<UrlNotAllowed, 'code' | 'message'> | undefined {
-  try {
-    guard.check(url);
-    return undefined;
-  } catch (error) {
-    if (error instanceof UrlNotAllowed) return error;
-    throw error;
   }
 }
 
@@ -109,7 +91,7 @@ export function openGuard({
   const ownHosts = new Set(ownUrls.map((url) => hostOf(new URL(url))));
 
   const check = (text: string): URL => {
-    if (!URL.canParse(text)) throw new UrlNotAllowed('The text is not an absolute URL.', 'invalid_url');
+    if (!URL.canParse(text)) throw new UrlNotAllowed('The URL is not absolute.');
     const url = new URL(text);
     const host = hostOf(url);
     const listed = isAllowlisted(host);

@@ -228,15 +228,11 @@ describe('a connector with credentials', () => {
     'https://user:pass@api.example.com/',
     'https://api.example.com:22/',
     'ftp://api.example.com/',
+    'not a url',
   ])('refuses %s as a URL to call', async (url) => {
     const refused = { reason: 'url_not_allowed', param: 'config.url' };
     await expect(create({ type: ConnectorType.HTTP, config: { url } })).rejects.toMatchObject(refused);
     await expect(create({ type: ConnectorType.MCP, config: { url } })).rejects.toMatchObject(refused);
-  });
-
-  test('tells a text that is no URL from one that must not be called', async () => {
-    const refused = { reason: 'invalid_url', param: 'config.url' };
-    await expect(create({ type: ConnectorType.HTTP, config: { url: 'not a url' } })).rejects.toMatchObject(refused);
   });
 
   test('finds URLs anywhere in the config, and accepts a host that the operator allows', async () => {

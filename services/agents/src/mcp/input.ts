@@ -1,5 +1,5 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
-import { type Guard, urlFault } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import {
   type McpAuthInput,
   McpAuthType,
@@ -23,13 +23,16 @@ export interface McpInput {
   readonly perUserAuth?: boolean | undefined;
 }
 
-/** Checks and normalizes a URL. Throws `invalid_url`, or `url_not_allowed` if it must not be called. */
+/** Checks and normalizes a URL. Throws `url_not_allowed` if it must not be called. */
 export function readUrl(guard: Guard, text: string): string {
-  const fault = urlFault(guard, text);
-  if (fault !== undefined) throw invalidField('url', fault.code, fault.message);
-  const url = new URL(text);
-  url.hash = '';
-  return url.href;
+  try {
+    const url = guard.check(text);
+    url.hash = '';
+    return url.href;
+  } catch (error) {
+    if (error instanceof UrlNotAllowed) throw invalidField('url', 'url_not_allowed', error.message);
+    throw error;
+  }
 }
 
 /** The authorization settings of a request, with the secrets kept separate. */

@@ -1,4 +1,5 @@
-import { type Guard, urlFault } from '@commonplace/kit/fetch';
+import type { Guard } from '@commonplace/kit/fetch';
+import { UrlNotAllowed } from '@commonplace/kit/fetch';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { AutomationAction } from '@commonplace/proto/automations/v1/automation.js';
 import { isAllowedHost } from '../domain/hosts.js';
@@ -185,12 +186,8 @@ function checkRequest(
   }
   const literal = typeof url === 'string' ? literalUrl(url) : undefined;
   if (literal === undefined) return;
-  const fault = urlFault(guard, literal);
-  if (fault !== undefined) {
-    faults.add(`${param}.url`, fault.code, `must not be called. ${fault.message}`);
-    return;
-  }
-  const host = new URL(literal).hostname;
+  const host = checkUrl(guard, literal, `${param}.url`, faults);
+  if (host === undefined) return;
   for (const name of usedIn(config)) {
     const allowed = secrets.find((secret) => secret.name === name)?.allowedHosts;
     if (allowed !== undefined && !isAllowedHost(host, allowed)) {
@@ -224,5 +221,14 @@ function literalUrl(url: string): string | undefined {
     return typeof first === 'string' && isFixed ? text : undefined;
   } catch {
     return undefined;
+  }
+}
+
+function checkUrl(guard: Guard, url: string, param: string, faults: Faults): string | undefined {
+  try {
+    return guard.check(url).hostname;
+  } catch (error) {
+    if (!(error instanceof UrlNotAllowed)) throw error;
+    return faults.add(param, 'url_not_allowed', `must not be called. ${error.message}`);
   }
 }

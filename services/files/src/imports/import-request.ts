@@ -1,5 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
-import { type Guard, urlFault } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { createBreathe, encodeInSlices } from '@commonplace/kit/slices';
 import { enumName } from '@commonplace/platform/enums';
 import {
@@ -129,8 +129,12 @@ async function bytesOf(text: string, add: Add): Promise<Buffer> {
 }
 
 function requireUrl(url: string, guard: Pick<Guard, 'check'>, add: Add): void {
-  const fault = urlFault(guard, url);
-  if (fault !== undefined) add('source_url', fault.code, fault.message);
+  try {
+    guard.check(url);
+  } catch (error) {
+    if (!(error instanceof UrlNotAllowed)) throw error;
+    add('source_url', 'url_not_allowed', error.message);
+  }
 }
 
 function requireUploadFields({ upload, sizeBytes, checksumSha256 }: CreateImportRequest, add: Add): void {

@@ -1,5 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
-import { type Guard, urlFault } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { Settings } from '../config.js';
@@ -42,8 +42,8 @@ export async function readFileRequest(
     add('checksum_sha256', 'invalid_value', 'must be 64 hexadecimal digits.');
   }
   if (sourceUrl !== undefined) {
-    const fault = urlFault(guard, sourceUrl);
-    if (fault !== undefined) add('source_url', fault.code, fault.message);
+    const why = refusalOf(sourceUrl, guard);
+    if (why !== undefined) add('source_url', 'url_not_allowed', why);
   }
   const bytes = contentBase64 === undefined ? undefined : await decodeBase64(contentBase64, createBreathe());
   if (contentBase64 !== undefined && bytes === undefined) add('content_base64', 'invalid_value', 'must be Base64.');
@@ -59,4 +59,13 @@ export async function readFileRequest(
     sha256: checksumSha256?.toLowerCase(),
     from: bytes !== undefined ? { bytes } : sourceUrl !== undefined ? { url: sourceUrl } : 'upload',
   };
+}
+
+function refusalOf(url: string, guard: Pick<Guard, 'check'>): string | undefined {
+  try {
+    guard.check(url);
+  } catch (error) {
+    if (!(error instanceof UrlNotAllowed)) throw error;
+    return error.message;
+  }
 }

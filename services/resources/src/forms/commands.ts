@@ -1,5 +1,5 @@
 import { invalidFields } from '@commonplace/kit/errors';
-import { type Guard, urlFault } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { ContentMode, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
@@ -62,8 +62,12 @@ function withAcceptedDefault(field: FormField, columns: readonly Column[]): Form
 /** Adds a fault for each webhook URL that is not allowed, judged by its text alone. */
 function checkTargets(guard: Guard, { webhooks }: FormConfigInput, faults: FormFaults): void {
   for (const [i, { url }] of webhooks.entries()) {
-    const fault = url === '' ? undefined : urlFault(guard, url);
-    if (fault !== undefined) faults.add(`config.webhooks[${i}].url`, fault.code, fault.message);
+    try {
+      if (url !== '') guard.check(url);
+    } catch (error) {
+      if (!(error instanceof UrlNotAllowed)) throw error;
+      faults.add(`config.webhooks[${i}].url`, 'url_not_allowed', error.message);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { personBehind } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
-import { type Guard, urlFault } from '@commonplace/kit/fetch';
+import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateConnectorRequest } from '@commonplace/proto/tenancy/v1/connector_service.js';
@@ -86,7 +86,7 @@ function isSame(
 function readDraft(parts: Parts, guard: Guard, request: CreateConnectorRequest): Draft {
   const type = connectorTypeOf(request.type);
   const config = objectIn(request.config);
-  const faults: Fault[] = faultsOfConfig(type, config, (url) => urlFault(guard, url));
+  const faults: Fault[] = faultsOfConfig(type, config, (url) => refusalOf(guard, url));
   const given = objectIn(request.credentials);
   if (Object.keys(given).length > 0) {
     const read = readCredentials(type, given);
@@ -108,4 +108,15 @@ function readDraft(parts: Parts, guard: Guard, request: CreateConnectorRequest):
 async function guardOf({ guard, orgs }: Parts, { orgId }: Workspace): Promise<Guard> {
   const org = orgId === undefined ? undefined : await orgs.records.get(orgId);
   return org === undefined ? guard : guard.narrowedTo(fullOrgSettings(org.settings).urlAllowlist);
+}
+
+/** Returns the reason why a URL may not be called; undefined if it may. */
+function refusalOf(guard: Guard, url: string): string | undefined {
+  try {
+    guard.check(url);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UrlNotAllowed) return error.message;
+    throw error;
+  }
 }

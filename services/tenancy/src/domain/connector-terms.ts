@@ -38,11 +38,11 @@ export function objectIn(bytes: Buffer): Json {
   return bytes.length === 0 ? {} : (JSON.parse(bytes.toString('utf8')) as Json);
 }
 
-/** Returns the faults of a configuration. `urlFault` returns why a URL may not be called, or undefined if it may. */
+/** Returns the faults of a configuration. `refusalOf` returns why a URL may not be called, or undefined if it may. */
 export function faultsOfConfig(
   type: ConnectorType,
   config: Json,
-  urlFault: (url: string) => Pick<Fault, 'code' | 'message'> | undefined,
+  refusalOf: (url: string) => string | undefined,
 ): Fault[] {
   const { needs, urls } = TERMS[type];
   const faults: Fault[] = [];
@@ -67,8 +67,8 @@ export function faultsOfConfig(
   }
   for (const [param, value] of textsIn(config, 'config')) {
     const isUrl = urls.some((name) => param === `config.${name}`) || /^[a-z][a-z0-9+.-]*:\/\//i.test(value.trim());
-    const fault = isUrl && value !== '' ? urlFault(value) : undefined;
-    if (fault !== undefined) faults.push({ param, code: fault.code, message: fault.message });
+    const refusal = isUrl && value !== '' ? refusalOf(value) : undefined;
+    if (refusal !== undefined) faults.push({ param, code: 'url_not_allowed', message: refusal });
   }
   return faults;
 }
