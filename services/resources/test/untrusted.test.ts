@@ -10,7 +10,7 @@ import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_servic
 import { UntrustedAuthor } from '@commonplace/proto/resources/v1/index_service.js';
 import { GranteeType } from '@commonplace/proto/resources/v1/permission.js';
 import { AccessMode, ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import type { SnapshotService } from '@commonplace/proto/resources/v1/snapshot_service.js';
+import { ListSnapshotsRequest, type SnapshotService } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
@@ -113,8 +113,8 @@ describe('a write of an agent', () => {
     const [first, again] = [await append(agent, id, { idempotency }), await append(agent, id, { idempotency })];
     expect(again).toEqual(first);
     expect(first.updatedBy).toMatchObject({ id: 'scribe', name: 'Scribe' });
-    const request = { resourceId: id, page: { limit: 10, offset: 0, cursor: '' } };
-    const { items } = await snapshots.listSnapshots(request as never, await s.stage.as(owner));
+    const request = ListSnapshotsRequest.fromPartial({ resourceId: id, page: { limit: 10, offset: 0, cursor: '' } });
+    const { items } = await snapshots.listSnapshots(request, await s.stage.as(owner));
     expect(items.map(({ reason }) => reason)).toEqual(['SNAPSHOT_REASON_AGENT_RUN']);
   });
 });
