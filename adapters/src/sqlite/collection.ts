@@ -41,9 +41,14 @@ export function createCollection<T extends StoredRecord>(
   const isFiltered = ({ where, limit }: Query<T>): boolean =>
     (limit <= MAX_CACHED_PAGE || cachesQueries) && !searchesText(where);
 
-  /** Returns a filter whose records an index of texts chooses if it searches for one. */
+  /**
+   * Returns a filter whose records an index of texts chooses if it searches for one among many. That index has the texts
+   * of all tenants, so that it takes longer than testing few records.
+   */
   const chosen = (where: Where<T>): Chosen<T> | Promise<Chosen<T>> =>
-    searchesText(where) ? byParts(shape, where, (sql, params) => inThread(where, sql, params)) : { shape, where };
+    searchesText(where) && !filtered.selectsFew(where)
+      ? byParts(shape, where, (sql, params) => inThread(where, sql, params))
+      : { shape, where };
 
   /** Returns a page: `read` if it was read already, otherwise from the file. */
   async function find(query: Query<T>, read: T[] | typeof ELSEWHERE | undefined): Promise<T[]> {

@@ -14,6 +14,8 @@ import { oneOf, type Sql, translate } from './translate.js';
 export interface FilteredReads<T> {
   /** Returns whether a filter without an order would test more candidates than the event loop has time for. */
   isLong(where: Where<T>): boolean;
+  /** Returns whether an index selects few records by other conditions, each of which can be tested. */
+  selectsFew(where: Where<T>): boolean;
   /** Returns a page; `elsewhere` if it needs more candidates. */
   find(query: Query<T>): T[] | typeof ELSEWHERE;
   /** Returns the number of matches up to `limit`; `elsewhere` if it needs more candidates. */
@@ -87,6 +89,11 @@ export function createFilteredReads<T extends StoredRecord>(
     });
   }
 
+  function selectsFew(where: Where<T>): boolean {
+    const part = splitByIndex(shape, where, []);
+    return part !== undefined && !hasMore(`${shape.table} WHERE`, translate(shape, part.served));
+  }
+
   /** Returns whether a condition that an index serves selects more than `MAX_CANDIDATES.page` rows. */
   function hasMore(from: string, { sql, params }: Sql): boolean {
     return reader.get(`SELECT 1 FROM ${from} ${sql} LIMIT 1 OFFSET ${MAX_CANDIDATES.page}`, params) !== undefined;
@@ -155,7 +162,7 @@ export function createFilteredReads<T extends StoredRecord>(
     return reader.get(`SELECT count(*) FROM (${matches})`, [...params, limit])?.[0] as number;
   }
 
-  return { isLong, find, count, findAndCount };
+  return { isLong, selectsFew, find, count, findAndCount };
 }
 
 const sizeOf = (where: Where<never>): number => Object.keys(where).length;

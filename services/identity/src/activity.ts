@@ -26,18 +26,22 @@ export interface ActivityParts {
 }
 
 export function createActivity({ store, records, background, now }: ActivityParts): Activity {
-  let interval = 0;
-  let noted = new Set<string>();
+  // Times of the last notes: those since `since`, and those of the interval before.
+  let since = now();
+  let latest = new Map<string, number>();
+  let former = latest;
 
-  /** Returns whether something was not noted yet in the present interval. */
+  /** Returns whether an interval has passed since the last note, so that the people are not all due at once. */
   function isDue(id: string): boolean {
-    const present = Math.floor(now() / INTERVAL_MS);
-    if (present !== interval) {
-      interval = present;
-      noted = new Set();
+    const at = now();
+    if (at - since >= INTERVAL_MS) {
+      former = latest;
+      latest = new Map();
+      since = at;
     }
-    if (noted.has(id)) return false;
-    noted.add(id);
+    const noted = latest.get(id) ?? former.get(id);
+    if (noted !== undefined && at - noted < INTERVAL_MS) return false;
+    latest.set(id, at);
     return true;
   }
 

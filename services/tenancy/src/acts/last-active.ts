@@ -3,7 +3,10 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Parts } from '../parts.js';
 import type { OrgMember } from '../stores/org-members.js';
 
-/** Returns when active members of an Org were last active, by their user ids; nothing while identity is unavailable. */
+/** Milliseconds that an answer waits for these times. */
+const TIMEOUT_MS = 1000;
+
+/** Returns when active members of an Org were last active, by their user ids; nothing if identity does not answer. */
 export async function lastActiveOf(
   { users }: Pick<Parts, 'users'>,
   orgId: string,
@@ -12,7 +15,8 @@ export async function lastActiveOf(
 ): Promise<ReadonlyMap<string, string | undefined>> {
   const userIds = members.flatMap(({ status, userId }) => (status === 'active' && userId !== undefined ? userId : []));
   if (userIds.length === 0) return new Map();
-  const { people } = await users.getActivity({ orgId, userIds }, onward).catch((error: unknown) => {
+  const call = { ...onward, deadline: Math.min(onward.deadline, Date.now() + TIMEOUT_MS) };
+  const { people } = await users.getActivity({ orgId, userIds }, call).catch((error: unknown) => {
     if (isPassing(error) || isOfOlderPeer(error)) return { people: [] };
     throw error;
   });
