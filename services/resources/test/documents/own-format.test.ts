@@ -70,22 +70,30 @@ describe('a document that is read in its own format', () => {
 });
 
 describe('a document that was read before', () => {
-  test('is cached by the version of its node if it is large', async () => {
+  test.each([
+    ['a page', 'One two'],
+    ['a large document', LARGE],
+  ])('is cached by the version of its node: %s', async (_, text) => {
     const forms = createDerivedForms(deriver);
-    expect(forms.known(nodeOf(LARGE), 'markdown')).toBeUndefined();
-    const payload = await read('markdown', LARGE, forms);
-    expect(forms.known(nodeOf(LARGE), 'markdown')).toBe(payload);
-    expect(forms.known(nodeOf(LARGE, 2), 'markdown')).toBeUndefined();
-    expect(forms.known(nodeOf(LARGE), 'html')).toBeUndefined();
+    expect(forms.known(nodeOf(text), 'markdown')).toBeUndefined();
+    const payload = await read('markdown', text, forms);
+    expect(forms.known(nodeOf(text), 'markdown')).toEqual(payload);
+    expect(forms.known(nodeOf(text, 2), 'markdown')).toBeUndefined();
+    expect(forms.known(nodeOf(text), 'html')).toBeUndefined();
+  });
+
+  test('keeps no memory of other buffers in the cache', async () => {
+    const forms = createDerivedForms(deriver);
+    await read('markdown', 'One two', forms);
+    const kept = forms.known(nodeOf('One two'), 'markdown')?.content;
+    expect(kept?.buffer.byteLength).toBe(kept?.length);
   });
 
   test.each([
-    ['is small', 'One two'],
-    [
-      'names a resource that some readers may not know of',
-      `${LARGE}[a](resource:0190cf5e-9f3c-7d60-8000-0123456789ab)`,
-    ],
-  ])('is not cached if it %s', async (_, text) => {
+    ['a page', 'One two'],
+    ['a large document', LARGE],
+  ])('is not cached if it names a resource that some readers may not know of: %s', async (_, before) => {
+    const text = `${before}[a](resource:0190cf5e-9f3c-7d60-8000-0123456789ab)`;
     const forms = createDerivedForms(deriver);
     await read('markdown', text, forms);
     expect(forms.known(nodeOf(text), 'markdown')).toBeUndefined();

@@ -16,11 +16,8 @@ const CHARS_AT_ONCE = 16 * 1024;
 /** Estimated bytes of a cache entry beside its content. */
 const OVERHEAD_BYTES = 500;
 
-/** Minimum bytes of a document whose payload is cached by the version of its node, so that its record is not read. */
-const LARGE_BYTES = 256 * 1024;
-
 export interface DerivedForms {
-  /** Returns the payload of a large document if it is cached and the same for every reader. */
+  /** Returns the payload of a document if it is cached and the same for every reader. */
   known(node: Node, format: DocumentFormat): Payload | undefined;
   /** Returns a stored document in a format, with placeholders for what is hidden from the reader. */
   read(
@@ -33,8 +30,9 @@ export interface DerivedForms {
 }
 
 /**
- * Caches what is slow to derive: formats other than the document's own, documents with placeholders, and large
- * documents, because reading and parsing the record of one holds the event loop.
+ * Caches what readers get. A document that names no resource is the same for every reader: its payload is cached by the
+ * version of its node, which each request reads anyway, so that neither its record is read nor its words are counted
+ * again. A document with placeholders is cached by its own version and what is hidden.
  */
 export function createDerivedForms(deriver: Deriver): DerivedForms {
   const cached = new LRUCache<string, Payload>({
@@ -61,23 +59,32 @@ export function createDerivedForms(deriver: Deriver): DerivedForms {
     return payload;
   }
 
+  function source(record: StoredContent, format: DocumentFormat): Promise<Payload> | Payload | undefined {
+    if (record.format !== format) return undefined;
+    if (record.text.length <= CHARS_AT_ONCE) return payloadOf(record, format);
+    // Counting the words of other formats requires parsing, which a worker thread does.
+    return format === 'markdown' || format === 'text' ? sourcePayloadInSlices(record, format) : undefined;
+  }
+
   return {
-    known: (node, format) => (node.sizeBytes < LARGE_BYTES ? undefined : cached.get(keyOf(node, format))),
+    known: (node, format) => cached.get(keyOf(node, format)),
     async read(node, record, format, hidden, deadline) {
-      const isSource = record.format === format && hidden.length === 0;
-      if (isSource && record.text.length <= CHARS_AT_ONCE) return payloadOf(record, format);
-      // Counting the words of other formats requires parsing, which a worker thread does.
-      const inSlices = isSource && (format === 'markdown' || format === 'text');
-      const isShared = node.sizeBytes >= LARGE_BYTES && namedIn(record.text).length === 0;
-      if (!isShared)
-        return inSlices ? sourcePayloadInSlices(record, format) : readCached(record, format, hidden, deadline);
-      const payload = await (inSlices
-        ? sourcePayloadInSlices(record, format)
-        : derive(record, format, hidden, deadline));
-      cached.set(keyOf(node, format), payload);
+      const written = hidden.length === 0 ? source(record, format) : undefined;
+      if (namedIn(record.text).length > 0) return written ?? readCached(record, format, hidden, deadline);
+      const payload = await (written ?? derive(record, format, hidden, deadline));
+      cached.set(keyOf(node, format), withOwnMemory(payload));
       return payload;
     },
   };
+}
+
+/** Copies content that shares its memory with other buffers, all of which a cached part would keep. */
+function withOwnMemory(payload: Payload): Payload {
+  const { content } = payload;
+  if (content === undefined || content.buffer.byteLength === content.length) return payload;
+  const copy = Buffer.allocUnsafeSlow(content.length);
+  content.copy(copy);
+  return { ...payload, content: copy };
 }
 
 /** Returns a key of what a node holds: each write of a document changes the node as well. */
