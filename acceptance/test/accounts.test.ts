@@ -1,8 +1,8 @@
+import { type Mailbox, openMailbox } from '@commonplace/kit/testing/mailbox';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Secret, TOTP } from 'otpauth';
 import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
-import { type Mailbox, openMailbox } from '../src/mailbox.js';
 import { newAddress, PASSWORD, signIn, signUp } from '../src/people.js';
 import type { Member, Org, Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';

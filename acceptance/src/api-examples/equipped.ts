@@ -1,9 +1,9 @@
 import { type Authenticator, createAuthenticator } from '@commonplace/kit/testing/authenticator';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { type Mailbox, openMailbox } from '@commonplace/kit/testing/mailbox';
 import { type Api, api } from '../client.js';
 import { eventually } from '../eventually.js';
 import { archive, importAll } from '../imports.js';
-import { type Mailbox, openMailbox } from '../mailbox.js';
 import { type Person, signIn, signUp } from '../people.js';
 import { type RunningProvider, startProvider } from '../provider.js';
 import type { Connection, Connector, List, Resource, Workspace } from '../records.js';

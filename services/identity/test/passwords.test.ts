@@ -1,3 +1,4 @@
+import { type Mailbox, openMailbox } from '@commonplace/kit/testing/mailbox';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Secret, TOTP } from 'otpauth';
@@ -6,7 +7,6 @@ import { openSecurityAdmin } from '../src/security-admin.js';
 import { passkeyCollection } from '../src/stores/passkeys.js';
 import { mailCollection } from './support/collections.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
-import { type Mailbox, openMailbox } from './support/mail.js';
 import { everyScope, makeKey } from './support/people.js';
 
 const HOUR = 3_600_000;

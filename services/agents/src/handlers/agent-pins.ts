@@ -2,6 +2,7 @@ import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageInOrder, replaceChanged } from '@commonplace/kit/store';
+import { insertPin, movePin, orderPins } from '@commonplace/platform/pins';
 import type {
   AgentPin,
   AgentService,
@@ -10,7 +11,6 @@ import type {
 } from '@commonplace/proto/agents/v1/agent_service.js';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { seeAgent } from '../agents/access.js';
-import { insertPin, movePin, orderPins } from '../domain/pins.js';
 import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { AgentPinEntry, AgentPinList } from '../stores/agent-pins.js';
