@@ -19,6 +19,7 @@ import { copyPieceCollection } from './copies/records.js';
 import { type Deriver, openDeriver } from './documents/kind/deriver.js';
 import { createDocumentKind } from './documents/kind/document.js';
 import { createHidden, type Hidden } from './documents/kind/hidden.js';
+import { createNamelessDocuments } from './documents/kind/nameless.js';
 import { contentCollection } from './documents/kind/records.js';
 import { forgetForms } from './forms/forget.js';
 import { openForms } from './forms/open-forms.js';
@@ -120,7 +121,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const copies: CopyParts = { ...treeParts, ...commentParts, copyPieces };
   const templates: TemplateParts = { ...copies, templates: records.templates };
   const transfer: TransferParts = { ...formParts, ...commentParts, publications: publications.publications };
-  const search: SearchParts = { ...treeParts, ...commentParts, forms };
+  const search: SearchParts = { ...treeParts, ...commentParts, forms, nameless: createNamelessDocuments() };
   const jobParts = { ...templates, ...formParts };
   return {
     sharing,

@@ -184,6 +184,17 @@ test('what searches show of a document has placeholders for its reader', async (
   expect((shown?.formerEnd ?? 0) - (shown?.end ?? 0)).toBe('Secret plan'.length - 'No access'.length);
 });
 
+test('searches know of a name in a document that named nothing before', async () => {
+  const plain = { type: ResourceType.DOCUMENT, name: 'Plain words', content: json('Nothing is named.') };
+  const { id } = await world.create(owner, plain);
+  const ask = async () =>
+    (await world.index.getShownTexts({ ids: [id], textOnlyIds: [id] }, await world.stage.as(editor))).texts;
+  expect(await ask()).toEqual([]);
+  expect(await ask()).toEqual([]);
+  await write(owner, `Now [Secret plan](resource:${secret}) is named.`, { resourceId: id });
+  expect(await ask()).toMatchObject([{ text: `Now [No access](resource:${secret}) is named.` }]);
+});
+
 test('of documents that are too large to be read for a page of searches, nothing is shown', async () => {
   const content = json('word '.repeat(900_000));
   const ids: string[] = [];

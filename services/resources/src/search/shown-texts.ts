@@ -31,7 +31,8 @@ export async function shownTexts(
   { ids, textOnly }: Asked,
   context: CallContext,
 ): Promise<ShownText[]> {
-  const nodes = (await parts.tree.getMany(ids)).filter(({ type }) => type === 'document');
+  const documents = (await parts.tree.getMany(ids)).filter(({ type }) => type === 'document');
+  const nodes = documents.filter((node) => !(textOnly.has(node.id) && parts.nameless.has(node)));
   const breathe = createBreathe(context.signal);
   const shown: ShownText[] = [];
   let bytes = 0;
@@ -55,6 +56,7 @@ async function shownAmong(
   context: CallContext,
 ): Promise<ShownText[]> {
   const texts = await textsOf(parts.kinds, nodes);
+  for (const node of nodes) parts.nameless.note(node, texts.get(node.id) ?? '');
   const comments = await commentBodies(
     parts,
     nodes.filter(({ id }) => !textOnly.has(id)),

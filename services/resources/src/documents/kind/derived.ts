@@ -4,6 +4,7 @@ import type { Node } from '../../domain/node.js';
 import type { Deriver } from './deriver.js';
 import { bare, payloadOf, sourcePayloadInSlices } from './document-body.js';
 import { namedIn } from './hidden.js';
+import { versionOf } from './nameless.js';
 import type { DocumentFormat, StoredContent } from './records.js';
 
 /** Bytes of derived texts that a process caches. */
@@ -87,7 +88,6 @@ function withOwnMemory(payload: Payload): Payload {
   return { ...payload, content: copy };
 }
 
-/** Returns a key of what a node holds: each write of a document changes the node as well. */
-function keyOf({ id, version, updatedAt, contentVersion }: Node, format: DocumentFormat): string {
-  return `${id}:${version}:${contentVersion}:${updatedAt}:${format}`;
+function keyOf(node: Node, format: DocumentFormat): string {
+  return `${node.id}:${versionOf(node)}:${format}`;
 }
