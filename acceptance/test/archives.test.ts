@@ -97,6 +97,19 @@ describe('an archived workspace', () => {
   });
 });
 
+test('an export says when to look again until it has ended', async () => {
+  const workspace = await newWorkspace();
+  const begun = await archive(workspace, { mode: 'export' });
+  expect([begun.status, begun.headers.get('retry-after')]).toEqual([202, '1']);
+  const answers: [status: string | undefined, retryAfter: string | null][] = [];
+  await eventually(async () => {
+    const { data, headers } = await boss.get<Archived['workspace']>(`/workspaces/${workspace.id}`);
+    answers.push([data.latest_archive?.status, headers.get('retry-after')]);
+    expect(data.latest_archive?.status).toBe('completed');
+  });
+  expect(answers).toEqual(answers.map(([status]) => [status, status === 'completed' ? null : '1']));
+});
+
 describe('a native export', () => {
   test('contains everything, byte for byte', async () => {
     const workspace = await newWorkspace({ name: 'Whole', description: 'All of it' });

@@ -109,11 +109,20 @@ async function beginExport(
   };
   const archive = await parts.archives.beginExport(request, context.onward);
   context.reply.status = 202;
+  context.reply.retryAfter = pollSecondsOf(archive);
   if (workspace.exported) return { workspace, archive };
   return {
     workspace: context.work.replace(parts.workspaces.records, workspace, { ...workspace, exported: true }),
     archive,
   };
+}
+
+const POLL_SECONDS = 1;
+
+/** Returns after how many seconds a client polls an export again; undefined if it has ended. */
+export function pollSecondsOf(archive: Archive | undefined): number | undefined {
+  const isActive = archive?.status === ArchiveStatus.QUEUED || archive?.status === ArchiveStatus.RUNNING;
+  return isActive ? POLL_SECONDS : undefined;
 }
 
 /**

@@ -9,7 +9,7 @@ import { invalidField, namedBy } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
-import { archiveWorkspace, latestArchives } from '../acts/archive.js';
+import { archiveWorkspace, latestArchives, pollSecondsOf } from '../acts/archive.js';
 import { countWorkspaces } from '../acts/counts.js';
 import { personOf, placeOf } from '../acts/join.js';
 import { holdOrgMember } from '../acts/owners.js';
@@ -113,7 +113,9 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
     },
 
     async getWorkspace({ workspaceId }, context) {
-      return answerOne(await policy.seeWorkspace(workspaceId, context.caller), context);
+      const workspace = await answerOne(await policy.seeWorkspace(workspaceId, context.caller), context);
+      context.reply.retryAfter = pollSecondsOf(workspace.latestArchive);
+      return workspace;
     },
 
     async updateWorkspace(request, context) {
