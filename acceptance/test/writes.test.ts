@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
-import { newKey } from '../src/people.js';
-import type { ApiKey, Content, Resource, Workspace } from '../src/records.js';
+import { newAddress, newKey, signUp } from '../src/people.js';
+import type { ApiKey, Content, Member, Org, Resource, Tag, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
@@ -76,6 +76,39 @@ describe('versions', () => {
     const after = await by.patch<Content>(path, { content: 'New words' }, { headers });
     expect(after.data.version).toBe(before.data.version + 1);
     expect((await by.get<Resource>(`/resources/${id}`)).data.content_version).toBe(after.data.version);
+  });
+
+  test('a wrong value is refused before a stale version and an archived workspace', async () => {
+    const person = await signUp(system, 'Ada');
+    const { data: org } = await person.post<Org>('/orgs', { name: 'Order' });
+    const { data: place } = await person.post<Workspace>('/workspaces', { name: 'Order', org_id: org.id });
+    const { data: invited } = await person.post<Member>(`/orgs/${org.id}/members`, { email: newAddress('Eve') });
+    const { data: tag } = await person.post<Tag>(`/workspaces/${place.id}/tags`, { name: 'kept' });
+    const tags = `/workspaces/${place.id}/tags`;
+    const wrong: readonly (readonly [string, string, object | undefined, string])[] = [
+      ['PATCH', `/orgs/${org.id}`, { slug: '-' }, 'invalid_slug'],
+      ['PATCH', `/orgs/${org.id}`, { settings: { url_allowlist: ['no url'] } }, 'invalid_url'],
+      ['DELETE', `/orgs/${org.id}?confirm=other`, undefined, 'invalid_value'],
+      ['PATCH', `/orgs/${org.id}/members/${invited.id}`, { status: 'suspended' }, 'invalid_value'],
+      ['DELETE', `/orgs/${org.id}/members/${invited.id}?transfer_to_member_id=${org.id}`, undefined, 'invalid_value'],
+      ['PATCH', `/workspaces/${place.id}`, { slug: '-' }, 'invalid_slug'],
+      ['PATCH', `/workspaces/${place.id}`, { settings: { timezone: 'Nowhere' } }, 'invalid_timezone'],
+      ['POST', tags, { name: 'new', color: '#1' }, 'invalid_value'],
+      ['POST', tags, { operation: 'update', tag_id: tag.id, color: '#1' }, 'invalid_value'],
+      ['POST', tags, { operation: 'update', tag_id: org.id, name: 'new' }, 'not_found'],
+      ['POST', tags, { operation: 'merge', tag_id: tag.id, into_tag_id: tag.id }, 'invalid_value'],
+    ];
+    const headers = { 'If-Match': '"v99"' };
+    const codes = () =>
+      Promise.all(
+        wrong.map(async ([method, path, body]) => (await person.send(method, path, body, { headers })).error.code),
+      );
+    const expected = wrong.map(([, , , code]) => code);
+    expect(await codes()).toEqual(expected);
+    await person.post(`/workspaces/${place.id}/archive`);
+    expect(await codes()).toEqual(expected);
+    expect((await person.post(tags, { name: 'new' })).error.code).toBe('workspace_archived');
+    expect((await person.patch(`/orgs/${org.id}`, { slug: 'order' }, { headers })).error.code).toBe('version_conflict');
   });
 
   test('an empty PATCH is 400 no_update_field', async () => {

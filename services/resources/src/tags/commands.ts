@@ -13,14 +13,17 @@ import { foldTag, parseColor } from './rules.js';
 import { replaceTag, retireTag } from './tag-nodes.js';
 import { countUsage } from './usage.js';
 
-/** Deletes a tag of a workspace and removes it from all nodes. */
-export async function deleteTag(
-  parts: TagParts,
-  tag: Tag,
-  { archived }: Pick<WorkspaceMembership, 'archived'>,
-  context: CallContext,
-): Promise<RemovedTag> {
+/** Whether the workspace of a tag is archived. */
+type TagPlace = Pick<WorkspaceMembership, 'archived'>;
+
+/** Throws WorkspaceArchived for an archived workspace. */
+export function requireActive({ archived }: TagPlace): void {
   if (archived) throw WorkspaceArchived();
+}
+
+/** Deletes a tag of a workspace and removes it from all nodes. */
+export async function deleteTag(parts: TagParts, tag: Tag, place: TagPlace, context: CallContext): Promise<RemovedTag> {
+  requireActive(place);
   requireVersion(context, tag.version, tag);
   const detachedCount = (await countUsage(parts, [tag])).get(tag.id) ?? 0;
   context.work.remove(parts.tags.collection, tag);
@@ -53,25 +56,29 @@ export interface TagChange {
   readonly name?: string | undefined;
   readonly color?: string | undefined;
   readonly description?: string | undefined;
+  /** The fields that are given. */
+  readonly fields: ReadonlySet<string>;
 }
 
-/** Changes the name, colour or description of a tag; `mask` names the fields given. */
+/** Changes the name, colour or description of a tag. */
 export async function updateTag(
   parts: TagParts,
   tag: Tag,
   change: TagChange,
-  mask: ReadonlySet<string>,
+  place: TagPlace,
   context: CallContext,
 ): Promise<Tag> {
+  const { fields } = change;
   const { workspaceId } = tag;
   const after: { -readonly [F in keyof Tag]: Tag[F] } = { ...tag };
-  if (mask.has('name') && change.name !== undefined) {
+  if (fields.has('name') && change.name !== undefined) {
     after.name = change.name;
     after.nameFold = foldTag(change.name);
     after.nameKey = nameKey(workspaceId, change.name);
   }
-  if (mask.has('color')) after.color = parseColor(change.color);
-  if (mask.has('description')) after.description = change.description;
+  if (fields.has('color')) after.color = parseColor(change.color);
+  if (fields.has('description')) after.description = change.description;
+  requireActive(place);
   if (after.nameKey !== tag.nameKey) {
     const taken = (await parts.tags.named(workspaceId, [after.name])).get(after.nameFold);
     if (taken !== undefined) throw nameTaken(taken);
@@ -79,7 +86,7 @@ export async function updateTag(
   after.updatedAt = new Date().toISOString();
   after.updatedBy = context.actor;
   const written = replaceChanged(context.work, parts.tags.collection, tag, after);
-  if (written !== tag) publishTag(context, 'tag.updated', written, { fields: [...mask] });
+  if (written !== tag) publishTag(context, 'tag.updated', written, { fields: [...fields] });
   return written;
 }
 
@@ -89,10 +96,16 @@ function nameTaken({ id, name }: Tag): AppError {
 }
 
 /** Replaces one tag by another on all nodes, and deletes it. */
-export async function mergeTags(parts: TagParts, from: Tag, into: Tag, context: CallContext): Promise<Tag> {
+export async function mergeTags(
+  parts: TagParts,
+  { from, into }: { readonly from: Tag; readonly into: Tag },
+  place: TagPlace,
+  context: CallContext,
+): Promise<Tag> {
   if (from.id === into.id) {
     throw invalidField('into_tag_id', 'invalid_value', 'into_tag_id must be another tag than tag_id.');
   }
+  requireActive(place);
   const { nameKey: _, ...rest } = from;
   const after = { ...rest, mergedInto: into.id, updatedAt: new Date().toISOString(), updatedBy: context.actor };
   const merged = context.work.replace(parts.tags.collection, from, after);

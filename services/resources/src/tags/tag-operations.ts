@@ -6,10 +6,11 @@ import {
   OperateTagsResponse,
   TagOperation,
 } from '@commonplace/proto/resources/v1/tag_service.js';
+import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { NoUpdateField, WorkspaceArchived } from '../errors.js';
+import { NoUpdateField } from '../errors.js';
 import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
-import { mergeTags, tagIn, updateTag } from './commands.js';
+import { mergeTags, requireActive, tagIn, updateTag } from './commands.js';
 import type { TagParts } from './parts.js';
 import { listTags, tagMessage } from './queries.js';
 import type { Tag } from './records.js';
@@ -49,9 +50,8 @@ export async function operateTags(
   if (request.description === undefined && !known.includes('description')) mask.delete('description');
   requireFields(operation, mask);
   if (operation === TagOperation.LIST) return list(parts, request, subject);
-  if (membership.archived) throw WorkspaceArchived();
   const tenant = membership.orgId || request.workspaceId;
-  const tag = await perform(parts, { ...request, tenant }, operation, mask, context);
+  const tag = await perform(parts, { ...request, tenant }, operation, { mask, membership }, context);
   return tagAnswer(tag.usage === undefined ? await withUsage(parts, tag.tag) : tagMessage(tag.tag, tag.usage));
 }
 
@@ -85,12 +85,13 @@ async function perform(
   parts: TagParts,
   request: OperateTagsRequest & { readonly tenant: string },
   operation: Operation,
-  mask: ReadonlySet<string>,
+  { mask, membership }: { readonly mask: ReadonlySet<string>; readonly membership: WorkspaceMembership },
   context: CallContext,
 ): Promise<OperationResult> {
   const { workspaceId, name = '', tagId = '', intoTagId = '' } = request;
   if (operation === TagOperation.CREATE) {
     const color = parseColor(request.color);
+    requireActive(membership);
     const existing = (await parts.tags.named(workspaceId, [name])).get(foldTag(name));
     if (existing !== undefined) return { tag: existing };
     await parts.quotas.tags.reserve(context.work, workspaceId);
@@ -100,13 +101,13 @@ async function perform(
   const tag = await tagIn(parts, workspaceId, tagId);
   if (operation === TagOperation.UPDATE) {
     const fields = new Set([...mask].filter((field) => field !== 'tag_id'));
-    return { tag: await updateTag(parts, tag, request, fields, context) };
+    return { tag: await updateTag(parts, tag, { ...request, fields }, membership, context) };
   }
   const into = await tagIn(parts, workspaceId, intoTagId);
   const carried = await parts.tags.carriedFor([tagId, intoTagId]);
   const where = { tags: { containsAny: carried }, workspaceId, state: 'active' } as const;
   const usage = await parts.tree.nodes.count(where);
-  return { tag: await mergeTags(parts, tag, into, context), usage };
+  return { tag: await mergeTags(parts, { from: tag, into }, membership, context), usage };
 }
 
 async function withUsage(parts: TagParts, tag: Tag): Promise<TagMessage> {

@@ -1,5 +1,5 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
-import type { CallContext } from '@commonplace/kit/rpc';
+import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { UpdateOrgRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
@@ -33,7 +33,10 @@ export function requireConfirmed({ slug }: Org, confirm: string | undefined): vo
   }
 }
 
-/** Applies the changes that a request names, and publishes events about them. */
+/**
+ * Applies the changes that a request names, and publishes events about them. Checks the version after the values, which
+ * are wrong in every version.
+ */
 export async function changeOrg(
   parts: Parts,
   context: CallContext,
@@ -46,7 +49,8 @@ export async function changeOrg(
   }
   if (mask.has('avatar_file_id')) requireNoAvatar(request.avatarFileId);
   const settings = readOrgSettings(request.settings, mask.settings);
-  const slug = mask.has('slug') && request.slug !== org.slug ? request.slug : undefined;
+  const slug = mask.has('slug') && request.slug !== org.slug ? requireSlug(request.slug ?? '') : undefined;
+  requireVersion(context, org.version, org);
   const { purgeAt: _, ...kept } = org;
   const changed = replaceChanged(context.work, parts.orgs.records, org, {
     ...(mask.has('status') ? kept : org),

@@ -1,5 +1,5 @@
 import { AppError, type Fault, InsufficientRole, invalidField, invalidFields } from '@commonplace/kit/errors';
-import type { CallContext } from '@commonplace/kit/rpc';
+import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
 import type { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
@@ -91,7 +91,8 @@ export async function chosenSlug(
 
 /**
  * Applies the changes that a request names, and publishes events about them. Throws WorkspaceArchived unless the
- * workspace is active or the request unarchives it.
+ * workspace is active or the request unarchives it. Checks the version after the values, which are wrong in every
+ * version.
  */
 export async function changeWorkspace(
   parts: Parts,
@@ -106,6 +107,7 @@ export async function changeWorkspace(
     ? readRole(request.defaultRole, workspace.orgId !== undefined)
     : undefined;
   if (mask.has('slug')) requireSlug(request.slug ?? '');
+  requireVersion(context, workspace.version, workspace);
   if (!unarchives) requireActiveWorkspace(workspace);
   const name = request.name ?? workspace.name;
   const { archivedAt: _, ...kept } = workspace;

@@ -76,8 +76,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
       requireOrgRole(access, 'admin');
       requireOwnerForOwner(access.member.role, member.role);
       if (role !== undefined) requireOrgGrant(access.member.role, role);
-      requireVersion(context, member.version, { ...member, createdBy: member.inviter });
       const status = mask.has('status') ? readStatus(request.status, member) : member.status;
+      requireVersion(context, member.version, { ...member, createdBy: member.inviter });
       const after = { ...member, role: role ?? member.role, status, ...changedNow(parts, context) };
       if (after.role !== 'owner' || status !== 'active') await requireOtherOrgOwner(parts, context, member);
       const changed = replaceChanged(context.work, records, member, after);
@@ -97,8 +97,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         requireOrgRole(access, 'admin');
         requireOwnerForOwner(access.member.role, member.role);
       }
-      requireVersion(context, member.version, { ...member, createdBy: member.inviter });
       const successor = await findSuccessor(parts, member, request.transferToMemberId);
+      requireVersion(context, member.version, { ...member, createdBy: member.inviter });
       if (!hasPerson(member)) {
         await withdrawOffer(parts, context, member);
         return { id: memberId, deleted: true, transferred: { resources: 0, agents: 0, apiKeys: 0, automations: 0 } };

@@ -76,7 +76,6 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
       const see = restores ? policy.seeOrgToRestore : policy.seeOrg;
       const access = await see(request.orgId, context.caller);
       requireOrgRole(access, mask.has('status') ? 'owner' : 'admin');
-      requireVersion(context, access.org.version, access.org);
       const org = await changeOrg(parts, context, access.org, request, mask);
       return answerOne({ ...access, org });
     },
@@ -84,8 +83,8 @@ export function createOrgHandlers(parts: Parts): OrgMethods {
     async deleteOrg({ orgId, confirm }, context) {
       const access = await policy.seeOrg(orgId, context.caller);
       requireOrgRole(access, 'owner');
-      requireVersion(context, access.org.version, access.org);
       requireConfirmed(access.org, confirm);
+      requireVersion(context, access.org.version, access.org);
       const purgeAt = parts.now(parts.settings.orgRetentionDays * DAY_MS);
       const deleted = context.work.replace(orgs.records, access.org, {
         ...access.org,

@@ -7,7 +7,7 @@ import {
 } from '@commonplace/kit/auth';
 import { invalidField, namedBy } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
-import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { archiveWorkspace, latestArchives, pollSecondsOf } from '../acts/archive.js';
 import { countWorkspaces } from '../acts/counts.js';
@@ -121,7 +121,6 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
     async updateWorkspace(request, context) {
       const access = await policy.seeWorkspace(request.workspaceId, context.caller);
       requireWorkspaceRole(access, 'admin');
-      requireVersion(context, access.workspace.version, access.workspace);
       const mask = maskOf(request.updateMask);
       const workspace = await changeWorkspace(parts, context, access.workspace, request, mask);
       return answerOne({ ...access, workspace }, context);
