@@ -111,7 +111,7 @@ export const GERMAN: Messages = {
     reauthentication_required: 'Bestätigen Sie noch einmal, wer Sie sind: POST /auth/reauthenticate.',
     csrf_failed: 'Ein Schreibzugriff mit Browser-Sitzung braucht X-CSRF-Token.',
     role_escalation: 'Niemand vergibt eine höhere Rolle als die eigene.',
-    scope_escalation: 'Niemand vergibt einen Scope, der ihm selbst fehlt.',
+    scope_escalation: 'Ein Schlüssel bekommt nicht mehr, als die Zugangsdaten haben: Scopes, Netze oder Zeit.',
     org_admin_required: 'Das dürfen nur Administratoren der Org.',
     agents_cannot_approve: 'Über eine Freigabe entscheidet ein Mensch.',
     approval_needs_person: 'Über diese Freigabe entscheidet ein angemeldeter Mensch, kein API-Schlüssel.',

@@ -110,7 +110,7 @@ export const SPANISH: Messages = {
     reauthentication_required: 'Demuestre de nuevo quién es: POST /auth/reauthenticate.',
     csrf_failed: 'Una escritura con sesión de navegador necesita X-CSRF-Token.',
     role_escalation: 'Nadie concede un rol superior al suyo.',
-    scope_escalation: 'Nadie concede un permiso que no tiene.',
+    scope_escalation: 'Una clave no recibe más de lo que tiene la credencial: permisos, redes o tiempo.',
     org_admin_required: 'Solo los administradores de la Org pueden hacerlo.',
     agents_cannot_approve: 'Una aprobación la decide una persona.',
     approval_needs_person: 'Esta aprobación la decide una persona que ha iniciado sesión, no una clave de API.',

@@ -111,7 +111,7 @@ export const FRENCH: Messages = {
     reauthentication_required: 'Prouvez de nouveau qui vous êtes : POST /auth/reauthenticate.',
     csrf_failed: 'Une écriture par session de navigateur a besoin de X-CSRF-Token.',
     role_escalation: 'Personne n’accorde un rôle supérieur au sien.',
-    scope_escalation: 'Personne n’accorde une portée qu’il n’a pas.',
+    scope_escalation: 'Une clé ne reçoit pas plus que ce qu’a l’identifiant : portées, réseaux ou durée.',
     org_admin_required: 'Seuls les administrateurs de l’Org le peuvent.',
     agents_cannot_approve: 'Une approbation est décidée par une personne.',
     approval_needs_person: 'Cette approbation est décidée par une personne connectée, pas par une clé d’API.',

@@ -88,7 +88,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     reauthentication_required: 'The session has to authenticate again: `POST /auth/reauthenticate`.',
     csrf_failed: 'A write by browser session needs `X-CSRF-Token`.',
     role_escalation: 'You cannot grant a role above your own.',
-    scope_escalation: 'You cannot grant a scope that you do not have.',
+    scope_escalation: 'You cannot give a key more than your credential has: a scope, a network or a later expiry.',
     org_admin_required: "Only the Org's administrators may do this.",
     agents_cannot_approve: 'An approval is decided by a person.',
     approval_needs_person: 'This approval is decided by a person who has signed in, not by an API key.',

@@ -68,7 +68,7 @@ export const OthersKey = forbid('insufficient_role', 'Only the person whom this 
 export const OrgAdminRequired = forbid('org_admin_required', 'Only administrators of the Org may do this.');
 export const ScopeEscalation = forbid(
   'scope_escalation',
-  'A credential cannot grant scopes that it does not have itself.',
+  'A credential cannot give a key more than it has itself: scopes, networks or time.',
 );
 export const SignUpClosed = forbid('sign_up_closed', 'New accounts cannot be created here.');
 export const InvitationRequired = forbid('invitation_required', 'A new account needs an invitation for this address.');

@@ -163,9 +163,9 @@ describe('creating a key', () => {
     const narrower = { ipAllowlist: ['10.5.0.0/16'], expiresAt: new Date(harness.now() + DAY / 2).toISOString() };
     expect(await make(narrower)).toMatchObject(narrower);
     expect(await refused(make({ workspaceIds: [two] }))).toBe('PERMISSION_DENIED tenant_boundary');
-    expect(await refused(make({ ipAllowlist: ['0.0.0.0/0'] }))).toBe('PERMISSION_DENIED scope_escalation');
+    expect(await refused(make({ ipAllowlist: ['0.0.0.0/0'] }))).toBe('PERMISSION_DENIED scope_escalation ip_allowlist');
     const later = new Date(harness.now() + 2 * DAY).toISOString();
-    expect(await refused(make({ expiresAt: later }))).toBe('PERMISSION_DENIED scope_escalation');
+    expect(await refused(make({ expiresAt: later }))).toBe('PERMISSION_DENIED scope_escalation expires_at');
   });
 
   test('respects the maximum lifetime of the Org', async () => {
@@ -304,7 +304,7 @@ describe('the expiry of a key', () => {
       'INVALID_ARGUMENT invalid_value expires_at',
     );
     const ending = await makeKey(harness, ada.session, { scopes: everyScope });
-    expect(await refused(makeKey(harness, ending.key, never))).toBe('PERMISSION_DENIED scope_escalation');
+    expect(await refused(makeKey(harness, ending.key, never))).toBe('PERMISSION_DENIED scope_escalation expires_at');
   });
 });
 

@@ -1,5 +1,5 @@
 import { isKnownScope } from '@commonplace/kit/auth';
-import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { type AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CreateApiKeyRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { isNetworkWithin, parseNetwork } from '../domain/networks.js';
 import { ScopeEscalation } from '../errors.js';
@@ -83,10 +83,10 @@ export function refuseMoreScopes(requested: readonly string[], held: readonly st
 export function boundTerms(terms: RequestedTerms, { creator, maxLifetimeDays, lifetimeDays, now }: Bounds): KeyTerms {
   const { ipAllowlist = [], expiresAt: creatorEnds } = creator ?? {};
   if (creatorEnds !== undefined && (terms.isEndless || (terms.expiresAt ?? '') > creatorEnds)) {
-    throw ScopeEscalation({ param: 'expires_at' });
+    throw widerThanCreator('expires_at');
   }
   if (ipAllowlist.length > 0 && !terms.ipAllowlist.every((network) => isNetworkWithin(network, ipAllowlist))) {
-    throw ScopeEscalation({ param: 'ip_allowlist' });
+    throw widerThanCreator('ip_allowlist');
   }
   const longest = maxLifetimeDays === undefined ? undefined : new Date(now + maxLifetimeDays * DAY_MS).toISOString();
   const usual = terms.isEndless ? undefined : defaultEnd(lifetimeDays, now);
@@ -96,6 +96,10 @@ export function boundTerms(terms: RequestedTerms, { creator, maxLifetimeDays, li
     ipAllowlist: terms.ipAllowlist.length > 0 ? terms.ipAllowlist : ipAllowlist,
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
+}
+
+function widerThanCreator(param: 'expires_at' | 'ip_allowlist'): AppError {
+  return ScopeEscalation({ param }, { param });
 }
 
 /**
