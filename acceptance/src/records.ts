@@ -62,7 +62,7 @@ export interface Me {
     readonly workspace_ids: readonly Id[] | null;
     readonly expires_at: string | null;
   };
-  readonly default_workspace_id: Id;
+  readonly default_workspace_id: Id | null;
   readonly orgs: readonly { readonly id: Id; readonly name: string; readonly role: string }[];
 }
 

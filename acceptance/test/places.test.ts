@@ -2,7 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { api } from '../src/client.js';
 import { eventually } from '../src/eventually.js';
 import { newAddress, newKey, type Person, signIn, signUp, tokenOf } from '../src/people.js';
-import type { List, Member, NotificationList, Org, Pin, Resource, Workspace } from '../src/records.js';
+import type {
+  List,
+  Me,
+  Member,
+  NotificationList,
+  Org,
+  Pin,
+  Resource,
+  Workspace,
+  WorkspaceMember,
+} from '../src/records.js';
 import { type StandingSystem, standingSystem } from '../src/standing.js';
 
 let system: StandingSystem;
@@ -234,4 +244,20 @@ describe('notifications', () => {
     });
     expect(JSON.stringify(notified)).not.toContain('Plans');
   });
+});
+
+test('people who leave their default workspace have none, and name the workspace of what they create', async () => {
+  const [leaver, stayer] = [await join('Leaver'), await join('Stayer')];
+  const home = async () => (await leaver.get<Me>('/me')).data.default_workspace_id;
+  const members = `/workspaces/${await home()}/members`;
+  await leaver.post(members, { user_id: stayer.user.id, role: 'owner' });
+  const { items } = (await leaver.get<List<WorkspaceMember>>(members)).data;
+  const place = items.find(({ principal }) => principal.id === leaver.user.id);
+  expect((await leaver.del(`${members}/${place?.id}`)).status).toBe(200);
+  expect(await home()).toBeNull();
+  const folder = await leaver.post('/resources', { type: 'folder', name: 'Nowhere' });
+  const file = await leaver.post('/files', { name: 'nowhere.txt', content_base64: 'YQ==' });
+  for (const { status, error } of [folder, file]) {
+    expect([status, error.code, error.param]).toEqual([400, 'workspace_required', 'workspace_id']);
+  }
 });

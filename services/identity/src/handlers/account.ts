@@ -1,6 +1,6 @@
 import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { Handlers } from '@commonplace/kit/rpc';
+import type { CallOptions, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
@@ -23,6 +23,17 @@ export interface AccountParts {
 }
 
 export function createAccountHandlers({ users, memberships }: AccountParts): Handlers<AccountService> {
+  /**
+   * Returns the person's default workspace, which is Personal; undefined if they have left it or the credential does not
+   * reach it.
+   */
+  async function defaultWorkspaceOf(caller: Caller, known: PersonMemberships, options: CallOptions) {
+    const home = homeOf(caller.userId);
+    if (!reachesWorkspace(caller, home, null)) return undefined;
+    const isIn = ({ workspaces }: PersonMemberships) => workspaces.has(home);
+    return isIn(known) || isIn(await memberships.fresh(caller.userId, options)) ? home : undefined;
+  }
+
   return {
     async getMe(_, { caller, onward }) {
       const [user, person] = await Promise.all([users.get(caller.userId), memberships.of(caller.userId, onward)]);
@@ -31,17 +42,11 @@ export function createAccountHandlers({ users, memberships }: AccountParts): Han
         user: toUser(user),
         tenant: tenantOf(caller, person),
         credential: credentialOf(caller),
-        defaultWorkspaceId: defaultWorkspaceOf(caller),
+        defaultWorkspaceId: await defaultWorkspaceOf(caller, person, onward),
         orgs: orgsOf(caller, person).map(toOrg),
       };
     },
   };
-}
-
-/** Returns the person's default workspace, which is Personal; undefined if the credential does not reach it. */
-function defaultWorkspaceOf(caller: Caller): string | undefined {
-  const home = homeOf(caller.userId);
-  return reachesWorkspace(caller, home, null) ? home : undefined;
 }
 
 function tenantOf(caller: Caller, person: PersonMemberships): MeTenant {

@@ -40,7 +40,15 @@ export async function destinationOf(
     requireSameWorkspace(destination, request.workspaceId);
     return destination;
   }
-  return intoRoot(parts, request.workspaceId ?? defaultWorkspace(subject), subject, context);
+  if (request.workspaceId !== undefined) return intoRoot(parts, request.workspaceId, subject, context);
+  return intoRoot(parts, defaultWorkspace(subject), subject, context).catch(requireWorkspace);
+}
+
+/** Throws WorkspaceRequired instead of NotFound: people can leave the workspace that is their default. */
+function requireWorkspace(error: unknown): never {
+  throw error instanceof AppError && error.code === 'NOT_FOUND'
+    ? WorkspaceRequired({}, { param: 'workspace_id' })
+    : error;
 }
 
 function defaultWorkspace({ caller }: AccessSubject): string {
