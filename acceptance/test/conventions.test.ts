@@ -480,8 +480,10 @@ describe('rate limits', () => {
   test('the capabilities publish the current values', async () => {
     interface Capabilities {
       readonly rate_limits: readonly { readonly name: string; readonly limit: number | null }[];
+      readonly limits: Readonly<Record<string, number>>;
     }
     const { data } = await api(limited, limited.owner.apiKey).get<Capabilities>('/capabilities');
     expect(data.rate_limits).toContainEqual(expect.objectContaining({ name: 'write', limit: 5 }));
+    expect(data.limits).toMatchObject({ concurrent_requests: 50, open_streams: 20 });
   });
 });

@@ -45,12 +45,21 @@ export function capabilitiesFor(caller: Caller, parts: CapabilityParts): Capabil
       inline_file_bytes: parts.inlineFileBytes,
       batch_calls: parts.batchCalls,
       batch_body_bytes: parts.batchBodyBytes,
+      ...concurrencyLimits(parts.policies),
     },
     rateLimits: Object.entries(parts.policies)
       .filter(([name]) => name !== 'auth' && !CONCURRENCY_POLICIES.has(name as PolicyName))
       .map(([name, limit]) => ({ name, limit, windowSeconds: WINDOW_SECONDS })),
     deprecations: [...parts.deprecations],
     changelogUrl: `${parts.publicUrl}/docs/changelog`,
+  };
+}
+
+/** Returns how much a credential may have in progress at a time, as far as that is limited. */
+function concurrencyLimits({ concurrent, streams }: Policies): Record<string, number> {
+  return {
+    ...(concurrent !== undefined && { concurrent_requests: concurrent }),
+    ...(streams !== undefined && { open_streams: streams }),
   };
 }
 
