@@ -100,6 +100,7 @@ const SESSIONS: readonly HandWritten[] = [
       'invitation_required',
       'invitation_address_mismatch',
       'email_domain_not_allowed',
+      'external_sharing_disabled',
       'expired_link',
       'already_exists',
     ],
@@ -135,6 +136,7 @@ const SESSIONS: readonly HandWritten[] = [
     errors: [
       'email_domain_not_allowed',
       'email_not_verified',
+      'external_sharing_disabled',
       'invitation_address_mismatch',
       'expired_link',
       'already_member',

@@ -218,6 +218,31 @@ describe('to an Org', () => {
     expect(await outcome(world.accept({ ...outsider, userEmail: 'o@x.org' }, inviteUrl))).toBe('ok');
   });
 
+  test('checks again on acceptance whether the Org allows guests from outside', async () => {
+    const allow = (allowExternalSharing: boolean) =>
+      world.updateOrg(owner, orgId, {
+        updateMask: ['settings.allow_external_sharing'],
+        settings: { allowExternalSharing },
+      });
+    const workspace = await world.createWorkspace(owner, { orgId });
+    const { caller: member } = await world.join(owner, orgId, OrgRole.MEMBER);
+    const [guest, colleague] = [world.person(), world.person()];
+    const invited = await world.add(owner, workspace.id, { email: guest.userEmail });
+    const toMember = await world.add(owner, workspace.id, { email: 'any@x.org', anyAccount: true });
+    const byOrg = await world.invite(owner, orgId, { email: colleague.userEmail });
+    await allow(false);
+    expect(await outcome(world.accept(guest, invited.inviteUrl))).toBe('external_sharing_disabled');
+    const { userId, userName, userEmail: email } = guest;
+    expect(await world.directory.acceptVerifiedAddress({ email, userId, userName }, await world.system())).toEqual({
+      accepted: 0,
+    });
+    // People whom the Org itself has invited, and its members, are not from outside.
+    expect(await outcome(world.accept(member, toMember.inviteUrl))).toBe('ok');
+    expect(await outcome(world.accept(colleague, byOrg.inviteUrl))).toBe('ok');
+    await allow(true);
+    expect(await outcome(world.accept(guest, invited.inviteUrl))).toBe('ok');
+  });
+
   test("an invitation by id hides the person's address until they accept", async () => {
     const person = world.person();
     const invited = await world.invite(owner, orgId, { userId: person.userId });

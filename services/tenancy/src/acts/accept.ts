@@ -5,7 +5,7 @@ import { fullOrgSettings } from '../domain/org-settings.js';
 import type { Person } from '../domain/person.js';
 import { greaterOrgRole } from '../domain/roles.js';
 import { foldEmail, isOfDomains, searchText } from '../domain/text.js';
-import { EmailDomainNotAllowed, InvitationAddressMismatch } from '../errors.js';
+import { EmailDomainNotAllowed, ExternalSharingDisabled, InvitationAddressMismatch } from '../errors.js';
 import { publishingAs, publishOrgMember, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';
@@ -18,8 +18,8 @@ import { holdPlaces } from './owners.js';
 /** Turns the invitations that a person accepts in one call into memberships. */
 export interface Acceptance {
   /**
-   * Returns the reason why this person may not accept: the invitation's address or their domain; undefined if they
-   * may.
+   * Returns the reason why this person may not accept: the invitation's address, their domain, or that the Org allows no
+   * guests from outside; undefined if they may.
    */
   refusalOf(invitation: Invitation): Promise<AppError | undefined>;
   /** Accepts an invitation. Returns false, and writes nothing, if it offers this person nothing (any more). */
@@ -53,16 +53,19 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
     } as Places;
   }
 
-  /** Members of an Org pass even if its allowed domains exclude their address: they may join its workspaces. */
+  /** Members of an Org pass, whatever it does not allow to others: they may join its workspaces. */
   async function refusalOf(invitation: Invitation): Promise<AppError | undefined> {
     if (!isAddressed(invitation, person)) return InvitationAddressMismatch();
     const { orgId } = invitation;
     const org = orgId === undefined ? undefined : await parts.orgs.records.get(orgId);
     if (org === undefined) return undefined;
-    const { allowedEmailDomains } = fullOrgSettings(org.settings);
-    if (isOfDomains(person.email, allowedEmailDomains)) return undefined;
+    const { allowedEmailDomains, allowExternalSharing } = fullOrgSettings(org.settings);
+    const isOfDomain = isOfDomains(person.email, allowedEmailDomains);
+    const bringsGuest = invitation.workspaceId !== undefined;
+    if (isOfDomain && (allowExternalSharing || !bringsGuest)) return undefined;
     const here = orgPlaces.get(org.id) ?? (await parts.orgMembers.ofPerson(org.id, person.userId));
     if (here?.status === 'active') return undefined;
+    if (isOfDomain) return ExternalSharingDisabled();
     return EmailDomainNotAllowed({ domains: allowedEmailDomains.join(', ') });
   }
 
