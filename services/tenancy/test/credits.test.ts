@@ -408,6 +408,8 @@ describe('usage', () => {
     const range = { from: '2026-01-01T00:00:00.000Z', to: '2027-03-01T00:00:00.000Z' };
     await expect(usage(ann, range)).rejects.toMatchObject({ reason: 'invalid_value', param: 'from' });
     await expect(usage(ann, { from: range.to, to: range.from })).rejects.toMatchObject({ param: 'to' });
+    const last = { from: '9999-12-01T00:00:00.000Z', to: '9999-12-31T00:00:00.000Z' };
+    await expect(usage(ann, last)).rejects.toMatchObject({ param: 'to' });
   });
 
   test('counts a finished import once, without a price', async () => {

@@ -95,6 +95,8 @@ const DIMENSIONS: { readonly [G in UsageGroupBy]?: Dimension } = {
   [UsageGroupBy.API_KEY]: 'apiKeyId',
 };
 const MAX_DAYS = 400;
+/** The latest end of a range: extended to whole months, it stays within the years that times can have. */
+const LATEST_END = '9999-12-01T00:00:00.000Z';
 const DAY_MS = 24 * 3600 * 1000;
 
 /** Returns the requested range; a missing end defaults to that of the present month. */
@@ -102,6 +104,7 @@ function readRange({ from, to }: GetUsageRequest, now: string): Period {
   const month = periodOf(monthOf(now));
   const start = from ?? (to !== undefined && to <= month.start ? periodOf(monthOf(to)).start : month.start);
   const end = to ?? month.end;
+  if (end > LATEST_END) throw invalidField('to', 'invalid_value', `must be ${LATEST_END} or earlier.`);
   if (start >= end) throw invalidField('to', 'invalid_value', `must be after the beginning, ${start}.`);
   if (Date.parse(end) - Date.parse(start) > MAX_DAYS * DAY_MS) {
     throw invalidField('from', 'invalid_value', `must be at most ${MAX_DAYS} days before the end, ${end}.`);
