@@ -39,8 +39,8 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
   const move = (id: string, parentId: string | undefined, more = {}) =>
     world.update(owner, id, { updateMask: ['parent_id'], parentId, ...more });
   const pathOf = async (id: string) => (await world.get(owner, id)).path?.items.map(({ name }) => name);
-  const restore = async (id: string, caller = owner) =>
-    world.trash.restoreResource({ resourceId: id, parentId: undefined }, await world.stage.as(caller));
+  const restore = async (id: string, caller = owner, parentId?: string) =>
+    world.trash.restoreResource({ resourceId: id, parentId }, await world.stage.as(caller));
   const settled = () =>
     eventually(async () => {
       const all = await world.list(owner);
@@ -67,6 +67,18 @@ describe.each(Object.entries(SIZES))('a subtree %s the limit of one request', (_
     await expect(world.create(owner, { parentId })).rejects.toMatchObject({ reason: 'depth_exceeded' });
     await expect(move(a2.id, parentId)).rejects.toMatchObject({ reason: 'depth_exceeded' });
     await settled();
+  });
+
+  test('cannot be restored too deep', async () => {
+    const { head, b } = await grow();
+    await world.remove(owner, head.id);
+    let parentId = (await world.create(owner, {})).id;
+    for (let depth = 2; depth <= 32; depth++) parentId = (await world.create(owner, { parentId })).id;
+    await settled();
+    await expect(restore(head.id, owner, parentId)).rejects.toMatchObject({ reason: 'depth_exceeded' });
+    expect((await restore(head.id)).relocated).toBe(false);
+    await settled();
+    expect(await pathOf(b.id)).toEqual(['head']);
   });
 
   test('moves to another workspace of the Org, but not to another tenant', async () => {

@@ -10,6 +10,7 @@ import { moveGrants } from '../sharing/grants.js';
 import { type Destination, intoParent, requireNoCycle } from './destination.js';
 import { descendantsOf, takenIds, withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
+import { requireDepth } from './place.js';
 import { reservePlaces } from './reserve.js';
 import { positionFor } from './siblings.js';
 import { liveHome } from './trash.js';
@@ -32,6 +33,7 @@ export async function restoreNode(
   // Nodes that a job is still moving into the trash are restored by a job, as are late ones that its sweep finds.
   const trashing = await jobsBelow(parts, 'trash', [node.id]);
   const batch = trashing.some(({ sweep }) => sweep !== true) ? 'large' : await batchBelow(parts, node);
+  requireDepth(node, destination, batch === 'large' ? batch : { nodes: batch });
   const workspaceIds = [...new Set([node.workspaceId, destination.parent.workspaceId])];
   const job = { kind: 'restore', workspaceIds, batchId: node.batchId as string } as const;
   const below = batch === 'large' ? (node.trash?.descendants ?? 0) : batch.length;
