@@ -486,6 +486,7 @@ describe('a submission', () => {
     ]);
     const empty = await submit({ address: 'bob@example.com' });
     expect([empty.status, faultsOf(empty.error)]).toEqual([400, { 'values.group': 'invalid_value' }]);
+    expect(empty.error.message).toBe('values.group: Team is required.');
     expect((await tableOf(by, form.resource_id)).row_count).toBe(1);
     const { data } = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
     expect(data.form.submission_count).toBe(1);
@@ -513,6 +514,31 @@ describe('a submission', () => {
       const { status, error } = await submit(client, id);
       expect([status, faultsOf(error)]).toEqual([400, { 'values.papers': 'invalid_value' }]);
     }
+  });
+
+  test('stores no files of a submission that it refuses', async () => {
+    const place = (await by.post<Workspace>('/workspaces', { name: 'Applications' })).data;
+    const columns = [
+      { id: 'mail', name: 'Mail', type: 'email', unique: true },
+      { id: 'cv', name: 'CV', type: 'attachment', required: true },
+    ];
+    const fields = [
+      { id: 'mail', type: 'email', label: 'Address', column_id: 'mail' },
+      { id: 'cv', type: 'file', label: 'CV', column_id: 'cv', max_files: 2 },
+    ];
+    const { form } = await newForm(by, place.id, ask(fields, { one_response_per: 'account' }), columns);
+    const file = { name: 'cv.txt', content_base64: Buffer.from('hello').toString('base64') };
+    const submit = (client: Api, values: object) => client.post<Submitted>(`/forms/${form.token}/submit`, { values });
+    const guest = await signUp(system, 'Applicant');
+    await by.post(`/workspaces/${place.id}/members`, { user_id: guest.user.id, role: 'guest' });
+    const unknown = await submit(guest, { mail: 'ada@example.com', cv: [file, randomUUID()] });
+    expect(faultsOf(unknown.error)).toEqual({ 'values.cv': 'invalid_value' });
+    expect((await submit(by, { mail: 'ada@example.com', cv: [file] })).status).toBe(201);
+    const taken = await submit(guest, { mail: 'ada@example.com', cv: [file] });
+    expect(faultsOf(taken.error)).toEqual({ 'values.mail': 'invalid_value' });
+    expect((await submit(by, { mail: 'bob@example.com', cv: [file] })).error.code).toBe('submission_limit_reached');
+    const { data } = await by.get<{ items: Resource[] }>(`/workspaces/${place.id}/resources?type=file`);
+    expect(data.items.map(({ name }) => name)).toEqual(['cv.txt']);
   });
 
   test('under the same submission_id or key is not stored again', async () => {

@@ -56,6 +56,11 @@ export interface Entry {
 /** Writes submissions to their tables. */
 export interface Batches {
   /**
+   * Refuses what `add` would refuse now, such as a second response or a value that is not unique, and writes nothing.
+   * Used before files are stored, so that a refused submission leaves none behind.
+   */
+  check(entry: Entry): Promise<void>;
+  /**
    * Resolves with the recorded submission when it is durable; a repeated submission resolves with the first one.
    * Resolves with undefined, having written nothing, if the form differs from the cached one it was validated against.
    */
@@ -122,6 +127,10 @@ export function createBatches(parts: BatchParts): Batches {
   }
 
   return {
+    check: (entry) =>
+      new Promise((resolve, reject) => {
+        rehearse(parts, { ...entry, resolve: () => resolve(), reject }).then(resolve, reject);
+      }),
     add: (entry) =>
       new Promise((resolve, reject) => {
         const waiting: WaitingEntry = { ...entry, resolve: resolve as WaitingEntry['resolve'], reject };
@@ -177,6 +186,12 @@ async function settle(parts: BatchParts, formId: string, batch: readonly Waiting
       await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** tries, 100)));
     }
   }
+}
+
+/** Rejects an entry that could not be written now. */
+async function rehearse(parts: BatchParts, entry: WaitingEntry): Promise<void> {
+  const round = await prepare(parts, entry.form.id, [entry]);
+  if (round.admitted.length > 0) await prepareRows(parts, round, parts.store.begin());
 }
 
 interface AdmittedEntry {
@@ -324,19 +339,13 @@ const claimKey = (formId: string, claim: string): string => `${formId}.${claim}`
  * Writes a round in one unit of work. Returns false if rows were refused, so that the others must be numbered again.
  */
 async function write(parts: BatchParts, round: Round): Promise<boolean> {
-  const { store, forms, known, tree, table, bindings } = parts;
+  const { store, forms, known, tree, bindings } = parts;
   const { form, node, tally, admitted } = round;
   const [{ entry: head }] = admitted as [AdmittedEntry];
   const work = store.begin();
-  const actor = { type: 'system', id: form.id, name: form.config.title } as const;
-  const rows = admitted.map(({ submission, answers }) => ({ id: submission.rowId, cells: answers.cells }));
-  let prepared: PreparedAppend;
-  try {
-    prepared = await table.append(node, rows, { work, actor, signal: NEVER });
-  } catch (error) {
-    if (refuseRows(error, round)) return false;
-    throw error;
-  }
+  const actor = actorOf(form);
+  const prepared = await prepareRows(parts, round, work);
+  if (prepared === undefined) return false;
   const at = (admitted.at(-1) as AdmittedEntry).submission.submittedAt;
   const after = work.replace(tree.nodes, node, {
     ...node,
@@ -366,6 +375,19 @@ async function write(parts: BatchParts, round: Round): Promise<boolean> {
   known.seen({ form, node: after });
   await bindings.note(form, after, prepared.columns);
   return true;
+}
+
+const actorOf = ({ id, config }: FormRecord) => ({ type: 'system', id, name: config.title }) as const;
+
+/** Prepares the rows of a round. Returns undefined if some were refused. */
+async function prepareRows({ table }: BatchParts, round: Round, work: UnitOfWork): Promise<PreparedAppend | undefined> {
+  const rows = round.admitted.map(({ submission, answers }) => ({ id: submission.rowId, cells: answers.cells }));
+  try {
+    return await table.append(round.node, rows, { work, actor: actorOf(round.form), signal: NEVER });
+  } catch (error) {
+    if (refuseRows(error, round)) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the row of a response as a change of the table. */
@@ -429,13 +451,14 @@ async function note(
 function refuseRows(error: unknown, { admitted, form }: Round): boolean {
   if (!(error instanceof AppError) || error.faults.length === 0) return false;
   const byRow = new Map<number, Fault[]>();
-  for (const { row, column_id: columnId = '', code, message } of error.faults) {
+  for (const { row, column_id: columnId = '', code, param, message } of error.faults) {
     if (row === undefined) return false;
     const field = form.config.fields.find((one) => one.column_id === columnId);
     const fault = {
       param: `values.${field?.id ?? columnId}`,
       code: code === 'cell_invalid' ? 'invalid_value' : code,
-      message,
+      // The message names the cell; a respondent knows the field alone.
+      message: message.startsWith(param) ? message.slice(param.length).replace(/^:? /, '') : message,
     };
     byRow.set(row, [...(byRow.get(row) ?? []), fault]);
   }

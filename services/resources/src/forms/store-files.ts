@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError, invalidFields } from '@commonplace/kit/errors';
-import { derivedId, fingerprint } from '@commonplace/kit/id';
+import { derivedId, fingerprint, newId } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import { parentId } from '../domain/node.js';
@@ -8,6 +8,15 @@ import type { FileAnswer } from './file-answers.js';
 import type { FoundForm } from './known.js';
 import type { FormParts } from './parts.js';
 import type { Answers } from './values.js';
+
+/** Returns answers with an id for each file, by which a row can be checked before the files are stored. */
+export function withPlaceholders(answers: Answers): Answers {
+  const cells = { ...answers.cells };
+  for (const { field, answers: files } of answers.files) {
+    if (field.column !== undefined) cells[field.column.id] = files.map(() => newId());
+  }
+  return { ...answers, cells };
+}
 
 /**
  * Stores the files of a submission as siblings of the table, on behalf of the form's creator, so that the respondent
@@ -26,9 +35,14 @@ export async function storeFiles(
   const cells = { ...answers.cells };
   let options: CallOptions | undefined;
   for (const { field, answers: files } of answers.files) {
+    for (const file of files) {
+      if ('fileId' in file) await requireReadable(parts, file.fileId, field.id, caller, context);
+    }
+  }
+  for (const { field, answers: files } of answers.files) {
     const ids: string[] = [];
     for (const [i, file] of files.entries()) {
-      if ('fileId' in file) ids.push(await readable(parts, file.fileId, field.id, caller, context));
+      if ('fileId' in file) ids.push(file.fileId);
       else {
         options ??= await asOwner(parts, found, context);
         ids.push(await store(parts, found, file, `${submissionId}/${field.id}/${i}`, options));
@@ -40,13 +54,13 @@ export async function storeFiles(
   return { ...answers, values, cells };
 }
 
-async function readable(
+async function requireReadable(
   { policy }: FormParts,
   id: string,
   fieldId: string,
   caller: Caller | undefined,
   context: CallContext,
-): Promise<string> {
+): Promise<void> {
   const unknown = () =>
     invalidFields([{ param: `values.${fieldId}`, code: 'invalid_value', message: `There is no file ${id}.` }]);
   if (caller === undefined || caller.userId === '') throw unknown();
@@ -54,7 +68,6 @@ async function readable(
     throw error instanceof AppError ? unknown() : error;
   });
   if (seen.node.type !== 'file') throw unknown();
-  return id;
 }
 
 /** Returns the options for calls made as the person who created the form. */

@@ -17,7 +17,7 @@ import type { FoundForm } from './known.js';
 import { closedBy, refusalOf } from './open.js';
 import type { FormParts } from './parts.js';
 import { type FormRecord, type Submission, submissionsOf } from './records.js';
-import { storeFiles } from './store-files.js';
+import { storeFiles, withPlaceholders } from './store-files.js';
 import { takeAnswers } from './take-answers.js';
 import { type Answers, MAX_VALUES_BYTES } from './values.js';
 
@@ -156,15 +156,13 @@ export async function submitReceived(
   const checked = await checkIn(parts, found, received, context);
   if (checked.before !== undefined) return answerOf(form, checked.before);
   context.acts();
-  const { answers, submissionId } = checked;
-  const stored =
-    answers.files.length === 0
-      ? answers
-      : await storeFiles(parts, found, answers, submissionId, received.respondent?.caller, context);
-  const submission = await parts.forms.batches.add(
-    entryOf(parts, found, received, { ...checked, answers: stored }, context, undefined),
-  );
-  return answerOf(form, submission);
+  const entry = entryOf(parts, found, received, checked, context, undefined);
+  const { batches } = parts.forms;
+  if (entry.answers.files.length === 0) return answerOf(form, await batches.add(entry));
+  await batches.check({ ...entry, answers: withPlaceholders(entry.answers) });
+  const caller = received.respondent?.caller;
+  const answers = await storeFiles(parts, found, entry.answers, entry.submissionId, caller, context);
+  return answerOf(form, await batches.add({ ...entry, answers }));
 }
 
 /** A submission that has passed all checks but is not stored yet. */
