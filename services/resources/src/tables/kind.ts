@@ -36,6 +36,7 @@ import {
   type TableHead,
   type TableStores,
 } from './records.js';
+import { createChunkRedirect, redirectColumn } from './redirect.js';
 import { BETWEEN } from './rows.js';
 import { createBreathe } from './slices.js';
 import { createTableStates, freshHead } from './state.js';
@@ -181,12 +182,11 @@ export function createTableKind(parts: TableParts): TableKind {
   function copied(
     head: Head,
     pieces: readonly NewChunk[],
-    from: { readonly id: string },
     to: Holder,
     context: CallContext,
-    renamed: Renaming = () => undefined,
+    renamed: Renaming,
   ): PreparedWrite {
-    const columns = head.columns.map((column) => relinked(column, (id) => (id === from.id ? to.id : renamed(id))));
+    const columns = head.columns.map((column) => redirectColumn(column, renamed));
     const empty = freshHead(to.id, to.tenant);
     const made = outcome(empty, pieces, { ...head, columns });
     return prepared({ ...empty, columns: [] }, { ...made, warnings: [], loses: false }, to.tenant, context);
@@ -286,17 +286,20 @@ export function createTableKind(parts: TableParts): TableKind {
         const head = await states.head(from.id);
         const breathe = createBreathe(context.signal);
         const { view } = await states.open(from.id, head, breathe);
+        const rename = withItself(from, to, renamed);
+        const redirect = createChunkRedirect(head.columns, rename);
         const pieces: NewChunk[] = [];
         for (const [i, { number: _number, ...entry }] of entriesOf(head).entries()) {
-          pieces.push({ ...entry, text: textOf(view.chunks[i] as ChunkImage), open: false });
+          pieces.push(redirect({ ...entry, text: textOf(view.chunks[i] as ChunkImage), open: false }));
           await breathe();
         }
-        return copied(head, pieces, from, to, context, renamed);
+        return copied(head, pieces, to, context, rename);
       });
     },
     async copyForm(from, to, context, renamed) {
       const head = await states.settled(() => states.head(from.id));
-      return copied({ ...head, nextNumbers: {}, people: [], open: 0 }, [], from, to, context, renamed);
+      const empty = { ...head, nextNumbers: {}, people: [], open: 0 };
+      return copied(empty, [], to, context, withItself(from, to, renamed));
     },
     async remove({ id }, { work }) {
       const head = await work.get(heads, id);
@@ -416,10 +419,9 @@ function bare<T extends Head & { readonly version?: number }>(head: T): Omit<T, 
   return rest;
 }
 
-/** Returns a column for a copy: a link to the table itself, or to one that is copied too, points to the copy. */
-function relinked(column: Column, renamed: Renaming): Column {
-  const target = renamed(column.options.target_table_id ?? '');
-  return target === undefined ? column : { ...column, options: { ...column.options, target_table_id: target } };
+/** Adds the table itself to the resources that are copied. */
+function withItself(from: { readonly id: string }, to: Holder, renamed?: Renaming): Renaming {
+  return (id) => (id === from.id ? to.id : renamed?.(id));
 }
 
 function larger(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): Record<string, number> {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
 import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
@@ -243,6 +244,35 @@ test('a copy has its own rows with the same ids, and its links to itself point t
   const copied = await kind.read(to, { ...QUERY, format: NO_INPUT.format }, contextOf(store.begin()));
   expect(JSON.parse(String(copied.rows))).toHaveLength(10);
   expect(JSON.parse(String(copied.columns))[1].options.target_table_id).toBe(to.id);
+});
+
+test('cells of a copy refer to the copies of what is copied with it', async () => {
+  const [file, fileCopy, other] = [newId(), newId(), newId()];
+  const columns = [
+    { id: 'r', name: 'R', type: 'resource' },
+    { id: 'f', name: 'F', type: 'attachment', default: [file] },
+    { id: 't', name: 'T', type: 'text' },
+  ];
+  const cells = { r: [node.id, other], f: [other, file], t: file };
+  const rows = Array.from({ length: 600 }, (_, i) => ({ id: `r${i}`, cells: i === 1 ? {} : cells }));
+  await put((context) => kind.create(node, { ...NO_INPUT, columns: json(columns), rows: json(rows) }, context));
+  const to = { ...node, id: newId() };
+  await put((context) => kind.copy(node, to, context, (id) => (id === file ? fileCopy : undefined)));
+  const copied = await kind.read(to, { ...QUERY, format: NO_INPUT.format }, contextOf(store.begin()));
+  const [first, second] = JSON.parse(String(copied.rows));
+  expect(copied.rowCount).toBe(600);
+  expect(first.cells).toEqual({ r: [to.id, other], f: [other, fileCopy], t: file });
+  expect(second.cells).toEqual({ r: null, f: [fileCopy], t: null });
+  expect(JSON.parse(String(copied.columns))[1].default).toEqual([fileCopy]);
+  const everywhere = { op: 'contains', column: 'f', value: fileCopy };
+  const found = await kind.read(
+    to,
+    { ...QUERY, format: NO_INPUT.format, filter: JSON.stringify(everywhere) },
+    contextOf(store.begin()),
+  );
+  expect(found.page?.total).toBe(600);
+  const before = await kind.read(node, { ...QUERY, format: NO_INPUT.format }, contextOf(store.begin()));
+  expect(JSON.parse(String(before.rows))[0].cells).toEqual(cells);
 });
 
 test('a reader that was overtaken by a write reads the later state', async () => {
