@@ -104,16 +104,21 @@ function takeRating(value: unknown, column: Column, taking: ConversionTerms): Co
 /** Maximum characters of a text that is converted to a number: the patterns below take the square of its length. */
 const MAX_NUMBER_TEXT = 500;
 
+/** A duration as a clock shows it: minutes and seconds, or hours, minutes and seconds. */
+const CLOCK = /^(-?)(\d+):([0-5]\d)(?::([0-5]\d))?$/;
+
+function clockSeconds([, sign, ...units]: RegExpExecArray): number {
+  const seconds = units.filter((unit) => unit !== undefined).reduce((sum, unit) => sum * 60 + Number(unit), 0);
+  return sign === '-' ? -seconds : seconds;
+}
+
 function castNumber(value: unknown, type: ColumnType): number | undefined {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
   if (text.length > MAX_NUMBER_TEXT) return undefined;
-  const clock = type === 'duration' ? /^(\d+):([0-5]\d)(?::([0-5]\d))?$/.exec(text) : null;
-  if (clock !== null) {
-    const [, a, b, c] = clock.map(Number) as [number, number, number, number];
-    return clock[3] === undefined ? a * 60 + b : a * 3600 + b * 60 + c;
-  }
+  const clock = type === 'duration' ? CLOCK.exec(text) : null;
+  if (clock !== null) return clockSeconds(clock);
   const percent = type === 'percent' && text.endsWith('%');
   const digits = text.replace(/^[\p{Sc}\s]+|[\p{Sc}\s%]+$/gu, '').replace(/[,\s_](?=\d{3}(?:\D|$))/g, '');
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits)) return undefined;
@@ -247,9 +252,11 @@ function trimmed(number: number, precision: number | undefined): string {
   return precision === undefined ? String(Number(number.toPrecision(12))) : number.toFixed(precision);
 }
 
-function clockTime(seconds: number): string {
+function clockTime(duration: number): string {
+  const seconds = Math.floor(Math.abs(duration));
   const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
-  return `${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`;
+  const sign = duration < 0 && seconds > 0 ? '-' : '';
+  return `${sign}${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)}`;
 }
 
 /** Returns the elements of a list, or a single value as one element; none for null. */

@@ -135,6 +135,19 @@ describe('filter and sort', () => {
   });
 });
 
+test('durations are displayed as a clock shows them, also negative ones, and written so', async () => {
+  const columns = [{ id: 'd', name: 'D', type: 'duration', options: { min: -10_000 } }];
+  const seconds = [-90, -3725, -0.5, 0, 59.5, 360_000];
+  const id = await tables.create(
+    columns,
+    seconds.map((d, i) => ({ id: `r${i}`, cells: { d } })),
+  );
+  const shown = (await tables.read(id, { display: true })).rows.map(({ cells }) => cells.d);
+  expect(shown).toEqual(['-0:01:30', '-1:02:05', '0:00:00', '0:00:00', '0:00:59', '100:00:00']);
+  const { rows } = await tables.write(id, { columns, rows: shown.map((d) => ({ d })), typecast: true });
+  expect(rows.map(({ cells }) => cells.d)).toEqual([-90, -3725, 0, 0, 59, 360_000]);
+});
+
 test('values of JSON are displayed as JSON, also lists', async () => {
   const values = [[1], [{ a: 1 }, [2, null]], [], { a: [1] }, 'text', 1.5, true];
   const rows = values.map((j, i) => ({ id: `r${i}`, cells: { j } }));
