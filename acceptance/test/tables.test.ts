@@ -129,6 +129,10 @@ test('all errors of a write are reported at once, by row and column, and nothing
     const refused = await write(id, body);
     expect([refused.status, refused.error.code]).toEqual([400, code]);
   }
+  const empty = await write(id, { mode: 'append' });
+  expect(empty.error).toMatchObject({ code: 'missing_field', message: 'rows is required.' });
+  const twice = await write(id, { content: { columns: COLUMNS, rows: [] }, columns: COLUMNS, rows: [] });
+  expect(twice.error.message).toBe('columns: Send only one of content and columns.');
   expect((await read(id)).data).toMatchObject({ version: 1, row_count: 3 });
 });
 

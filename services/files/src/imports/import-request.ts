@@ -99,7 +99,7 @@ async function readFrom(
       return { fileId: fileId ?? '' };
     case 'content':
       if (FORMATS[name]?.text === false)
-        add('content', 'unsupported_format', `${name} is not text: send content_base64.`);
+        add('content', 'unsupported_format', `must not be sent for ${name}, which is no text: send content_base64.`);
       return { bytes: await encodeInSlices(content ?? '', createBreathe()) };
     case 'content_base64':
       return { bytes: await bytesOf(contentBase64 ?? '', add) };

@@ -92,13 +92,23 @@ export function requireOneSource(input: ContentInput, type: NodeType, snapshotId
     if (!types.includes(type)) throw ContentNotSupported({ type }, { param: field });
     given.push(field);
   }
-  if (given.length === 0) throw invalidField('content', 'missing_field', 'content is required.');
+  if (given.length === 0) {
+    const field = requiredField(input, type);
+    throw invalidField(field, 'missing_field', `${field} is required.`);
+  }
   const [first, ...others] = given;
   if (others.length > 0) {
-    const message = `${given.join(' and ')} each contain content: send one of them.`;
+    const message = `Send only one of ${given.join(' and ')}.`;
     throw invalidFields(others.map((param) => ({ param, code: 'conflicting_alias', message })));
   }
   requireMode(input, type, first as string);
+}
+
+/** Returns the field that a write in its mode cannot do without. */
+function requiredField(input: ContentInput, type: NodeType): string {
+  const mode = modeOf(input);
+  if (type === 'document' && mode === ContentMode.EDIT) return 'edits';
+  return type === 'table' && mode !== ContentMode.REPLACE ? 'rows' : 'content';
 }
 
 const MODES: Record<NodeType, readonly ContentMode[]> = {
@@ -123,7 +133,7 @@ function requireMode(input: ContentInput, type: NodeType, source: string): void 
   } else if (mode === ContentMode.EDIT && source !== 'edits') {
     faults.push({ param: 'edits', code: 'missing_field', message: 'edits is required for mode "edit".' });
   } else if (mode !== ContentMode.EDIT && source === 'edits') {
-    faults.push(invalid('mode', 'edits need mode "edit".'));
+    faults.push(invalid('mode', 'must be edit if edits are sent.'));
   } else if (mode !== ContentMode.REPLACE && source === 'snapshot_id') {
     faults.push(invalid('mode', 'A snapshot can only replace the content.'));
   }
