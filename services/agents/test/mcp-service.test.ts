@@ -3,6 +3,7 @@ import { inWork } from '@commonplace/kit/store';
 import { McpAuthType, McpStatus } from '@commonplace/proto/agents/v1/mcp_server.js';
 import {
   CreateMcpServerRequest,
+  DeleteMcpServersRequest,
   ListMcpServersRequest,
   UpdateMcpServerRequest,
 } from '@commonplace/proto/agents/v1/mcp_service.js';
@@ -105,6 +106,16 @@ describe('a server', () => {
       await stage.as(stage.stranger),
     );
     expect(await refusal(call)).toBe('insufficient_role');
+  });
+
+  test('has a name as the contract describes it, by which models call its tools', async () => {
+    const server = await start([]);
+    for (const name of ['', ' ', 'Tickets', 'a b', 'a_b', '-a', 'a--b']) {
+      expect([name, await refusal(create(server.url, { name }))]).toEqual([name, 'invalid_value']);
+    }
+    const { id } = await create(server.url, { name: 'two-words-2' });
+    expect(await refusal(update(id, { newName: '' }, ['new_name']))).toBe('invalid_value');
+    expect(await update(id, { newName: 'renamed' }, ['new_name'])).toMatchObject({ name: 'renamed' });
   });
 
   test('has a unique name, and an agent has at most the configured number', async () => {
