@@ -118,6 +118,20 @@ describe('a server', () => {
     expect(await update(id, { newName: 'renamed' }, ['new_name'])).toMatchObject({ name: 'renamed' });
   });
 
+  test('is deleted alone: a request that also says all is refused', async () => {
+    const server = await start([]);
+    const { id: serverId } = await create(server.url, { name: 'one' });
+    await create(server.url, { name: 'two' });
+    const { agent, client } = stage;
+    const remove = async (selector: object) =>
+      client.deleteMcpServers(DeleteMcpServersRequest.fromPartial({ agentId: agent.id, ...selector }), await asOwner());
+    for (const selector of [{ name: 'one' }, { serverId }]) {
+      expect(await refusal(remove({ ...selector, all: true }))).toBe('ambiguous_target');
+    }
+    expect((await list()).map(({ name }) => name)).toEqual(['one', 'two']);
+    expect(await remove({ name: 'one' })).toMatchObject({ deletedCount: 1 });
+  });
+
   test('has a unique name, and an agent has at most the configured number', async () => {
     const server = await start([]);
     await create(server.url, { name: 'one' });

@@ -119,6 +119,17 @@ describe('access to memories', () => {
     expect(await stage.removeOf(editor, agent.id, { all: true })).toEqual({ deletedCount: 1 });
   });
 
+  test('of an agent are deleted by one selector, as two may mean different ones', async () => {
+    const agent = await stage.agent(editor);
+    const { id } = await stage.createOf(editor, { agentId: agent.id, content: word() });
+    const selectors = [{ memoryId: id }, { ids: [id] }, { subjectUserId: viewer.userId }, { all: true }];
+    const pairs = selectors.flatMap((one, i) => selectors.slice(i + 1).map((other) => ({ ...one, ...other })));
+    for (const pair of pairs) {
+      expect([pair, await reasonOf(stage.removeOf(editor, agent.id, pair))]).toEqual([pair, 'ambiguous_target']);
+    }
+    expect(idsIn(await stage.listOf(editor, agent.id))).toEqual([id]);
+  });
+
   test('of an agent are about people of its Org, or about people who may use a Personal agent', async () => {
     const stranger = stage.person('Stranger', undefined, OrgRole.UNSPECIFIED);
     const personal = {

@@ -1,3 +1,4 @@
+import { invalidField } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageInOrder } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
@@ -70,8 +71,10 @@ export function createMcpHandlers(parts: Parts): Handlers<McpService> {
 
     async deleteMcpServers({ agentId, all, ...selector }, context) {
       const agent = await openAgent(parts, agentId, context);
-      const isSelected = all || selector.serverId !== undefined || selector.name !== undefined;
-      if (!isSelected) throw MissingTarget({}, { param: 'server_id' });
+      const isSelected = selector.serverId !== undefined || selector.name !== undefined;
+      if (!all && !isSelected) throw MissingTarget({}, { param: 'server_id' });
+      if (all && isSelected)
+        throw invalidField('all', 'ambiguous_target', 'must not be combined with server_id or name.');
       const servers = all ? await serversOf(parts, agent.id) : [await selectServer(parts, agent.id, selector)];
       const [only, ...others] = servers;
       requireVersion(context, only === undefined || others.length > 0 ? agent.version : only.version);

@@ -95,6 +95,7 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
     async deleteAgentMemories(request, context) {
       const agent = await agentFor(parts, request.agentId, context);
       const isOwner = agent.ownerId === context.caller.userId;
+      requireOneSelector(request);
       const { memoryId } = request;
       if (memoryId === undefined) {
         const where = whichOf(request, isOwner, context.caller.userId);
@@ -109,6 +110,19 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
       return { deletedCount: 1 };
     },
   };
+}
+
+/** Throws if a request selects the memories that it deletes in several ways, which may mean different ones. */
+function requireOneSelector({ memoryId, ids, all, subjectUserId }: DeleteAgentMemoriesRequest): void {
+  const given = {
+    memory_id: memoryId !== undefined,
+    ids: ids.length > 0,
+    subject_user_id: subjectUserId !== undefined,
+    all,
+  };
+  const [, second] = Object.entries(given).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
+  if (second !== undefined)
+    throw invalidField(second, 'ambiguous_target', 'must not be combined with another selector.');
 }
 
 /**
