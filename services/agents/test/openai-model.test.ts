@@ -99,6 +99,23 @@ describe('a request', () => {
     expect(result).toMatchObject({ role: 'tool', content: 'Error: no JSON' });
   });
 
+  test('sends made-up names of tools in characters that the API takes', async () => {
+    const names = ['multi_tool_use.parallel', 'read<|channel|>json', 'ü'.repeat(100), '', 'read'];
+    const toolCalls = names.map((name, i) => ({ id: `${i}`, name, arguments: '{}' }));
+    const results = toolCalls.map(({ id }) => ({
+      role: 'tool' as const,
+      toolCallId: id,
+      content: 'There is no such tool.',
+    }));
+    const messages: ModelRequest['messages'] = [{ role: 'assistant', content: '', toolCalls }, ...results];
+    expect((await eventsOf(open(), { ...request, messages })).at(-1)).toMatchObject({ reason: 'stop' });
+    expect(server.calls[0]?.request.messages[0]).toMatchObject({
+      tool_calls: ['multi_tool_use_parallel', 'read__channel__json', '_'.repeat(64), '_', 'read'].map((name) => ({
+        function: { name },
+      })),
+    });
+  });
+
   test('omits parameters that the model refuses, in all later requests too', async () => {
     const strict = await openChatServer({ refuses: ['max_tokens', 'temperature', 'stream_options'] });
     const model = open({}, { url: strict.url, apiKey: undefined });

@@ -124,7 +124,12 @@ function wrongMessages(messages: unknown): Refusal | undefined {
     if (message.role !== 'assistant' && typeof message.content !== 'string' && !Array.isArray(message.content)) {
       return refuse(`Invalid value for 'content': expected a string, got ${typeof message.content}.`, at);
     }
-    for (const { id } of message.tool_calls ?? []) open.add(id);
+    for (const { id, function: called } of message.tool_calls ?? []) {
+      if (!TOOL_NAME.test(called?.name)) {
+        return refuse(`Invalid '${at}.tool_calls': a name does not match '${TOOL_NAME.source}'.`, at, 'invalid_value');
+      }
+      open.add(id);
+    }
   }
   if (open.size === 0) return undefined;
   const text =

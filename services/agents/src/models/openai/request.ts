@@ -61,7 +61,18 @@ function messageOf(message: ModelMessage): ChatCompletionMessageParam {
 }
 
 function callOf({ id, name, arguments: text }: ModelToolCall) {
-  return { id, type: 'function' as const, function: { name, arguments: argumentsOf(text) } };
+  return { id, type: 'function' as const, function: { name: nameOf(name), arguments: argumentsOf(text) } };
+}
+
+const NO_NAME_CHARACTER = /[^a-zA-Z0-9_-]/g;
+const MAX_NAME = 64;
+
+/**
+ * Returns a name that the API takes for one that the model has made up, such as `multi_tool_use.parallel`. The API would
+ * otherwise refuse every later request of the conversation.
+ */
+function nameOf(name: string): string {
+  return name.replace(NO_NAME_CHARACTER, '_').slice(0, MAX_NAME) || '_';
 }
 
 /**
