@@ -177,6 +177,18 @@ describe('the text of a run', () => {
     expect(turns.map(({ text }) => text)).toEqual(['Let me see.', 'nope', '{"a": 1}']);
     expect(turns[0]).toMatchObject({ tool_calls: [{ id: 'call-0', name: 'note' }], cited: [] });
   });
+
+  test('with a schema tells the model what is wrong with each answer, as roles have to alternate', async () => {
+    const outputSchema = Buffer.from(JSON.stringify({ type: 'object', required: ['a'] }));
+    await ended([{ text: 'nope' }, { text: '{"b": 1}' }, { text: '{"a": 1}' }], { outputSchema });
+    const messages = it.model.calls.at(-1)?.request.messages ?? [];
+    expect(messages.slice(2).map(({ role, content }) => [role, content])).toEqual([
+      ['assistant', 'nope'],
+      ['user', expect.stringContaining('It is not JSON.')],
+      ['assistant', '{"b": 1}'],
+      ['user', expect.stringContaining('"a"')],
+    ]);
+  });
 });
 
 describe('the output of a step', () => {

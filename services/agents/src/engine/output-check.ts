@@ -34,14 +34,15 @@ export class OutputCheck {
     throw new RunFailure('output_invalid', `The result does not follow the schema: ${fault}`, true);
   }
 
-  /** Returns the message to the model about a result that does not follow the schema. */
-  async repairOf(turn: TurnOutput | undefined): Promise<ModelMessage | undefined> {
-    if (turn === undefined || turn.toolCalls.length > 0) return undefined;
-    const fault = await this.faultIn(turn.text);
-    return {
-      role: 'user',
-      content: `That does not follow the schema: ${fault} Answer again, with the JSON value alone.`,
-    };
+  /** Returns the messages about a run so far, each answer that does not follow the schema with what is wrong with it. */
+  async withRepairs(messages: readonly ModelMessage[]): Promise<ModelMessage[]> {
+    const isAnswer = (message: ModelMessage) => message.role === 'assistant' && !message.toolCalls?.length;
+    const repaired = await Promise.all(
+      messages.map(async (message) =>
+        isAnswer(message) ? [message, repairOf(await this.faultIn(message.content))] : [message],
+      ),
+    );
+    return repaired.flat();
   }
 
   /** Returns the JSON value of an answer; undefined if it is not JSON or does not follow the schema. */
@@ -60,6 +61,13 @@ export class OutputCheck {
   private faultOf({ value }: ReadOutput): Promise<string | undefined> {
     return this.schemas.faultIn(this.tenant, this.schema, value);
   }
+}
+
+function repairOf(fault: string): ModelMessage {
+  return {
+    role: 'user',
+    content: `That does not follow the schema: ${fault} Answer again, with the JSON value alone.`,
+  };
 }
 
 const TOO_DEEP = `It is nested more than ${MAX_NESTING} levels deep.`;

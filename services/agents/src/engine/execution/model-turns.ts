@@ -100,10 +100,9 @@ export class ModelTurns {
     const { history, omitted, agent } = this.given;
     const maxOutputTokens = maxReplyTokens(info);
     const tools = info.supportsTools ? [...this.given.tools.values()].map(({ schema }) => schema) : [];
-    const repair = await output?.repairOf(log.lastTurn);
     const place = job.record.conversation?.messageId === undefined ? [] : IN_CONVERSATION;
     const instructions = [agent.system, place, output?.instruction ?? []].flat().join('\n');
-    const turns = repair === undefined ? log.messages : [...log.messages, repair];
+    const turns = (await output?.withRepairs(log.messages)) ?? log.messages;
     const { input: given } = job.record;
     const asked = given === undefined ? question : questionOf(given, sources.boundary);
     const prompt = buildPrompt(
