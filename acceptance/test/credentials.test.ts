@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
 import { type Issuer, startIssuer } from '../src/issuer.js';
@@ -103,6 +105,26 @@ describe('the caller', () => {
     const [head = '', , signature = ''] = (await issuer.token('ada')).split('.');
     expect(await refused(`${head}.${payload}x.${signature}`)).toBe('invalid_credentials');
   });
+});
+
+test('a key that is revoked while its request is being sent writes nothing', async () => {
+  const { id, key } = await newKey(by, ['memory:write']);
+  const body = JSON.stringify({ content: 'Written too late', kind: 'fact' });
+  async function* slowly(): AsyncIterable<Buffer> {
+    yield Buffer.from(body.slice(0, 10));
+    await sleep(600);
+    await by.del(`/api-keys/${id}`);
+    yield Buffer.from(body.slice(10));
+  }
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const request = { method: 'POST', headers, body: Readable.from(slowly()) } as const;
+  const answer = await fetch(`${system.baseUrl}/api/v1/memories`, {
+    ...request,
+    duplex: 'half',
+  } as unknown as RequestInit);
+  expect(answer.status).toBe(401);
+  expect(await answer.json()).toMatchObject({ error: { code: 'revoked_key' } });
+  expect((await by.get<{ items: unknown[] }>('/memories?q=late')).data.items).toEqual([]);
 });
 
 describe('sessions', () => {

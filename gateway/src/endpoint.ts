@@ -70,9 +70,12 @@ export function serveEndpoint(
     if (follows) settings.streams.requireRoom(ctx);
     const read = Date.now();
     const body = isSafe(ctx.method) ? undefined : await bodyOf(ctx, route, settings.bodyBytes);
+    const readMs = body === undefined ? 0 : Date.now() - read;
+    // Meanwhile, the credential may have been revoked, and the caller token may have expired.
+    if (readMs > SLOW_BODY_MS && route.scope !== 'public') ctx.state.admitted = await ctx.state.renew();
     // One deadline covers a request from its arrival to its answer. It is extended by the time that the client takes to
     // send the body.
-    const own = ctx.state.arrivedAt + settings.timeoutMs + (body === undefined ? 0 : Date.now() - read);
+    const own = ctx.state.arrivedAt + settings.timeoutMs + readMs;
     const { batched } = ctx.state;
     const deadline = batched === undefined ? own : Math.min(own, batched.deadline);
     // A client that sends its body slowly does not hold a place meanwhile.
@@ -90,6 +93,9 @@ export function serveEndpoint(
     }
   };
 }
+
+/** Milliseconds for which a body may arrive before its credential is authenticated again. */
+const SLOW_BODY_MS = 500;
 
 /** What an rpc has answered, with what the request asks to see of it. */
 export interface RpcAnswer {

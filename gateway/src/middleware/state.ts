@@ -25,7 +25,7 @@ export interface State {
   streamsEvents?: true;
   /** Number of bytes of the answer that are in memory at a time, if it is streamed from elsewhere. */
   bytesInMemory?: number;
-  /** Authenticates the same credential again, for answers that take longer than a caller token is valid. */
+  /** Authenticates the same credential again, for bodies and answers that may take longer than a caller token is valid. */
   renew: () => Promise<Admitted>;
 }
 
