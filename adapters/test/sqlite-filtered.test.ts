@@ -135,7 +135,8 @@ describe('filters that no index serves', () => {
     }
   });
 
-  test('run in another thread, grouped by place, if they need many candidates', async () => {
+  /** Runs reads of a collection, and returns the groups of those that ran in another thread. */
+  async function groupsOf(read: (observed: Collection<Note>, groups: readonly string[]) => Promise<void>) {
     const groups: string[] = [];
     const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
     const scanner = {
@@ -148,6 +149,14 @@ describe('filters that no index serves', () => {
     const shape = tableShape('unit', NOTES);
     const observed = createCollection<Note>({ reader, scanner, cache: NO_RECORD_CACHE }, shape, NOTES);
     try {
+      await read(observed, groups);
+    } finally {
+      reader.close();
+    }
+  }
+
+  test('run in another thread, grouped by place, if they need many candidates', async () => {
+    await groupsOf(async (observed, groups) => {
       const rare = { ...BASE, owner: 'o4999' };
       await observed.find({ where: { ...BASE, hidden: true }, sort: ['position'], limit: 5 });
       await observed.find({ where: { ...rare, place: 'q' }, sort: ['position'], limit: 5 });
@@ -162,8 +171,21 @@ describe('filters that no index serves', () => {
       expect(groups).toEqual(['p', 'p', 'p', 'p']);
       await observed.findAndCount({ where: rare, sort: ['position'], limit: 5 }, 10);
       expect(groups).toHaveLength(6);
-    } finally {
-      reader.close();
-    }
+    });
+  });
+
+  test('run in another thread if no index has the order and there is much to sort', async () => {
+    await groupsOf(async (observed, groups) => {
+      await observed.find({ where: BASE, sort: ['-position'], limit: PAGE });
+      await observed.find({ where: { ...BASE, place: 'q' }, sort: ['owner'], limit: PAGE });
+      expect(groups).toEqual([]);
+      // Pages of more than 200 records are read without the cache.
+      for (const limit of [PAGE, 201]) {
+        const query = { where: BASE, sort: ['owner', 'id'], limit } as const;
+        expect(await observed.find(query)).toEqual(await notes.find(query));
+        await observed.findAndCount(query, 10);
+      }
+      expect(groups).toEqual(['p', 'p', 'p', 'p']);
+    });
   });
 });

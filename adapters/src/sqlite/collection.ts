@@ -1,4 +1,4 @@
-import type { Collection, CollectionSpec, Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Collection, CollectionSpec, Condition, Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
 import { createCachedReads, MAX_CACHED_PAGE } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
@@ -20,7 +20,8 @@ interface ReadContext {
 
 /**
  * Creates the read operations of a collection. They run on the main thread's connection, where a call takes
- * microseconds and blocks the thread. Those that search in texts, or have to test many records, run in another thread.
+ * microseconds and blocks the thread. Those that search in texts, or have to test or sort many records, run in another
+ * thread.
  */
 export function createCollection<T extends StoredRecord>(
   { reader, scanner, cache }: ReadContext,
@@ -29,9 +30,8 @@ export function createCollection<T extends StoredRecord>(
 ): Collection<T> {
   const inThread = (where: Where<T>, sql: string, params: readonly Param[]): Promise<Row[]> =>
     scanner.all(groupOf(shape, where), sql, params);
-  const runsElsewhere = (where: Where<T>): boolean => searchesText(where) || filtered.isLong(where);
-  const all = (where: Where<T>, sql: string, params: readonly Param[]): Row[] | Promise<Row[]> =>
-    runsElsewhere(where) ? inThread(where, sql, params) : reader.all(sql, params);
+  const runsElsewhere = (where: Where<T>, sort?: Sort<T>): boolean =>
+    searchesText(where) || filtered.isLong(where, sort);
   /** Returns the only row of an aggregate. The driver takes a quarter of the time for one row that it takes for a list. */
   const one = async (where: Where<T>, sql: string, params: readonly Param[]): Promise<Row | undefined> =>
     runsElsewhere(where) ? (await inThread(where, sql, params))[0] : reader.get(sql, params);
@@ -55,7 +55,8 @@ export function createCollection<T extends StoredRecord>(
     if (Array.isArray(read)) return read;
     const { shape: from, where } = await chosen(query.where);
     const { sql, params } = selectPage(from, { ...query, where }, ['doc']);
-    const rows = await (read === ELSEWHERE ? inThread : all)(query.where, sql, params);
+    const isLong = read === ELSEWHERE || runsElsewhere(query.where, query.sort);
+    const rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
     return rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
 

@@ -1,4 +1,4 @@
-import type { Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Condition, Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
 import { isEmpty, splitByIndex } from './index-part.js';
@@ -8,12 +8,13 @@ import { selectPage } from './select.js';
 import { oneOf, type Sql, translate } from './translate.js';
 
 /**
- * Reads whose filter has conditions that no index serves, so that each candidate has to be tested. They look at a limited
- * number of candidates; the others would block the event loop, so another thread has to look at them.
+ * Reads whose filter has conditions that no index serves, so that each candidate has to be tested, or whose order no index
+ * has, so that all have to be sorted. They look at a limited number of candidates; the others would block the event loop,
+ * so another thread has to look at them.
  */
 export interface FilteredReads<T> {
-  /** Returns whether a filter without an order would test more candidates than the event loop has time for. */
-  isLong(where: Where<T>): boolean;
+  /** Returns whether a read in any order, or in one, would test or sort more candidates than the event loop has time for. */
+  isLong(where: Where<T>, sort?: Sort<T>): boolean;
   /** Returns whether an index selects few records by other conditions, each of which can be tested. */
   selectsFew(where: Where<T>): boolean;
   /** Returns a page; `elsewhere` if it needs more candidates. */
@@ -77,10 +78,11 @@ export function createFilteredReads<T extends StoredRecord>(
     }
   }
 
-  function isLong(where: Where<T>): boolean {
+  function isLong(where: Where<T>, sort: Sort<T> = []): boolean {
     const part = splitByIndex(shape, where, []);
     if (part !== undefined) {
-      return !isEmpty(part.rest) && hasMore(`${shape.table} WHERE`, translate(shape, part.served));
+      const readsAll = !isEmpty(part.rest) || splitByIndex(shape, where, fieldsOf(sort)) === undefined;
+      return readsAll && hasMore(`${shape.table} WHERE`, translate(shape, part.served));
     }
     return Object.entries(where).some(([field, entry]) => {
       const { contains, containsAny = contains === undefined ? undefined : [contains] } = (entry ?? {}) as Condition;
@@ -104,8 +106,8 @@ export function createFilteredReads<T extends StoredRecord>(
     cached.getMany(found.slice(from, to).map(({ id }) => id));
 
   function find(query: Query<T>): T[] | typeof ELSEWHERE {
-    const part = splitByIndex(shape, query.where, orderOf(query));
-    if (part === undefined && isLong(query.where)) return ELSEWHERE;
+    const part = splitByIndex(shape, query.where, fieldsOf(query.sort));
+    if (part === undefined && isLong(query.where, query.sort)) return ELSEWHERE;
     if (part === undefined || isEmpty(part.rest)) return cached.find(query);
     const { offset = 0, limit } = query;
     return inSnapshot(() => {
@@ -137,7 +139,7 @@ export function createFilteredReads<T extends StoredRecord>(
 
   function findAndCount(query: Query<T>, countLimit: number): CountedRead<T> | undefined {
     const { where, limit, offset = 0, after } = query;
-    const part = splitByIndex(shape, where, orderOf(query));
+    const part = splitByIndex(shape, where, fieldsOf(query.sort));
     if (part === undefined || after !== undefined || isEmpty(part.rest) || !isMatchable(part.rest)) return undefined;
     const inAnyOrder = splitByIndex(shape, where, []);
     // Without the order, another index yields fewer candidates.
@@ -167,8 +169,8 @@ export function createFilteredReads<T extends StoredRecord>(
 
 const sizeOf = (where: Where<never>): number => Object.keys(where).length;
 
-/** Returns the fields that a query is sorted by. */
-const orderOf = <T>({ sort = [] }: Query<T>): string[] =>
+/** Returns the fields of an order. */
+const fieldsOf = <T>(sort: Sort<T> = []): string[] =>
   sort.map((field) => (field.startsWith('-') ? field.slice(1) : field));
 
 /** Number of candidates that are read together. */
