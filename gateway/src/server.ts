@@ -5,6 +5,7 @@ import type { SecurityHeaders } from '@commonplace/kit/http';
 import { newRequestId } from '@commonplace/kit/id';
 import { listenOn } from '@commonplace/kit/network';
 import type Koa from 'koa';
+import { inTurn } from './pipelined.js';
 
 export interface HttpServer {
   readonly port: number;
@@ -51,7 +52,7 @@ export async function openHttpServer(
   port: number,
   headers: SecurityHeaders = [],
 ): Promise<HttpServer> {
-  const server = createServer(OPTIONS, app.callback());
+  const server = createServer(OPTIONS, inTurn(app.callback()));
   server.headersTimeout = HEADERS_MS;
   // Their bytes are limited. Beyond a number, Node.js would drop headers, and so credentials, without an error.
   server.maxHeadersCount = 0;

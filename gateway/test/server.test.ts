@@ -1,5 +1,7 @@
 import { request } from 'node:http';
-import { expect, test } from '@jest/globals';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
 import Koa from 'koa';
 import { openHttpServer } from '../src/server.js';
 
@@ -56,4 +58,65 @@ test('no header is dropped because of their number', async () => {
   });
   expect(text).toBe('last');
   await server.close(0);
+});
+
+describe('requests that are sent before earlier ones are answered', () => {
+  const PIPELINED = 50;
+
+  /** Sends requests on one connection, and returns the paths in the order in which they were answered. */
+  async function answersTo(port: number, count: number): Promise<string[]> {
+    const socket = connect(port, '127.0.0.1');
+    const requests = Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    let text = '';
+    const ended = new Promise<void>((resolve) => {
+      socket.setEncoding('latin1').on('data', (chunk: string) => {
+        text += chunk;
+        if (text.includes(`<${count - 1}>`)) socket.destroy();
+      });
+      socket.once('close', resolve).on('error', () => {});
+    });
+    socket.write(requests.join(''));
+    await ended;
+    return [...text.matchAll(/<(\d+)>/g)].map(([, path = '']) => path);
+  }
+
+  test('are begun one by one, each in another turn of the event loop', async () => {
+    let running = 0;
+    let most = 0;
+    const turns: number[] = [];
+    let turn = 0;
+    const app = new Koa();
+    app.use(async (ctx) => {
+      turns.push(turn);
+      most = Math.max(most, ++running);
+      if (ctx.path === '/7') await nextTurn();
+      running--;
+      ctx.body = `<${ctx.path.slice(1)}>`;
+    });
+    const server = await openHttpServer(app, '127.0.0.1', 0);
+    const count = () => {
+      turn++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    expect(await answersTo(server.port, PIPELINED)).toEqual(Array.from({ length: PIPELINED }, (_, i) => String(i)));
+    clearImmediate(counting);
+    expect(most).toBe(1);
+    expect(new Set(turns).size).toBe(PIPELINED);
+    await server.close(0);
+  });
+
+  test('end their connection if they are too many', async () => {
+    let begun = 0;
+    const app = new Koa();
+    app.use((ctx) => {
+      begun++;
+      ctx.body = `<${ctx.path.slice(1)}>`;
+    });
+    const server = await openHttpServer(app, '127.0.0.1', 0);
+    expect(await answersTo(server.port, 1000)).toEqual([]);
+    expect(begun).toBe(1);
+    expect(await answersTo(server.port, 1)).toEqual(['0']);
+    await server.close(0);
+  });
 });
