@@ -30,8 +30,8 @@ test.each(readdirSync(FOLDER))(
       ...process.env,
       COMMONPLACE_URL: system.baseUrl,
       COMMONPLACE_KEY: apiKey,
-      COMMONPLACE_EMAIL: email,
-      COMMONPLACE_PASSWORD: password,
+      EMAIL: email,
+      PASSWORD: password,
     };
     try {
       const options = { cwd, env, timeout: 120_000 * PATIENCE };

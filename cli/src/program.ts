@@ -1,4 +1,5 @@
 import { ConfigError } from '@commonplace/kit/config';
+import { VERSION } from '@commonplace/platform/runtime';
 import { Command, CommanderError } from 'commander';
 import { accountCommand } from './commands/account.js';
 import { backupCommand } from './commands/backup.js';
@@ -84,6 +85,7 @@ function createProgram(context: Context): Command {
     .description(
       'Administers a Commonplace installation. It reads the same COMMONPLACE_* variables as the system itself.',
     )
+    .version(VERSION, '-V, --version', 'print the version')
     .option('--data-dir <folder>', 'data folder, instead of COMMONPLACE_DATA_DIR')
     .option('--json', 'print one JSON object for programs')
     .configureHelp({ showGlobalOptions: true })

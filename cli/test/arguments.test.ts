@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { EXIT } from '../src/exit.js';
@@ -126,4 +126,14 @@ test('a server that does not answer is named by the cause', async () => {
   const env = { COMMONPLACE_DATA_DIR: folder.dataDir, COMMONPLACE_NATS_URL: 'nats://127.0.0.1:1' };
   expect(await runProgram(['events', 'list'], env)).toBe(EXIT.failed);
   expect(err).toMatch(/not available.*refused/);
+});
+
+test('--version prints the version of the build', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  for (const args of [['--version'], ['-V']]) {
+    out = '';
+    expect(await run(...args)).toBe(EXIT.ok);
+    expect([args, out]).toEqual([args, `${version}\n`]);
+  }
+  expect(err).toBe('');
 });

@@ -45,7 +45,7 @@ describe('the reason why a process cannot start is one line and an exit code', (
   });
 });
 
-test('a misspelt setting is reported with the most similar one', () => {
+test('a misspelt setting is reported with the most similar one, and what guides have clients set is not', () => {
   const known = ['COMMONPLACE_PORT', 'COMMONPLACE_HOST', 'COMMONPLACE_SIGN_UP'];
   expect(nearestName('COMMONPLACE_POTR', known)).toBe('COMMONPLACE_PORT');
   expect(nearestName('COMMONPLACE_SIGNUP', known)).toBe('COMMONPLACE_SIGN_UP');
@@ -56,10 +56,15 @@ test('a misspelt setting is reported with the most similar one', () => {
     COMMONPLACE_TEST_MODE: 'x',
     PATH: '/bin',
     COMMONPLACE_ZZ: '',
+    COMMONPLACE_KEYS: '',
+    COMMONPLACE_URL: 'http://127.0.0.1:8080',
+    COMMONPLACE_KEY: 'wsk_',
+    COMMONPLACE_API_KEY: 'wsk_',
   };
   expect(unknownSettings(env, new Set(known))).toEqual([
     { name: 'COMMONPLACE_HOTS', nearest: 'COMMONPLACE_HOST' },
     { name: 'COMMONPLACE_ZZ', nearest: undefined },
+    { name: 'COMMONPLACE_KEYS', nearest: undefined },
   ]);
 });
 

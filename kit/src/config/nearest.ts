@@ -22,8 +22,8 @@ export function unknownSettings(
     .map((name) => ({ name, nearest: nearestName(name, known) }));
 }
 
-/** Variables of tests and tools. */
-const NOT_SETTINGS = /^COMMONPLACE_(TEST|BENCH|TOOLS)/;
+/** Variables of tests and tools, and those of clients that the guides and the SDKs' READMEs have people set. */
+const NOT_SETTINGS = /^COMMONPLACE_((TEST|BENCH|TOOLS)|(URL|KEY|API_KEY)$)/;
 
 /**
  * Returns the number of insertions, deletions, substitutions and swaps of neighbours that turn one text into another.

@@ -15,3 +15,4 @@ export * from './module.js';
 export { type Running, run } from './run.js';
 export { processSettings } from './settings.js';
 export { type CheckReport, readCheckReport } from './unclean-end.js';
+export { VERSION } from './version.js';
