@@ -71,6 +71,16 @@ const outcome = (act: Promise<unknown>) =>
   );
 const join = async (role: OrgRole, name?: string) => world.join(owner, orgId, role, name);
 
+test('members show their avatars', async () => {
+  const { caller } = await join(OrgRole.MEMBER);
+  const { id } = await create(owner, 'Photographers');
+  const avatar = 'https://pictures.example.com/a.png';
+  world.play.avatars.set(caller.userId, avatar);
+  expect((await put(owner, id, caller)).user?.avatarUrl).toBe(avatar);
+  await put(owner, id, owner);
+  expect((await members(owner, id)).map(({ user }) => user?.avatarUrl)).toEqual([avatar, undefined]);
+});
+
 describe('each role', () => {
   const refused = ['insufficient_role', 'insufficient_role', 'insufficient_role', 'insufficient_role'] as const;
   const hidden = ['not_found', 'not_found', 'not_found', 'not_found'] as const;

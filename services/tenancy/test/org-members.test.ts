@@ -50,6 +50,20 @@ test('members show when they were last active, unless identity is unavailable', 
   world.play.lastActive = new Map();
 });
 
+test('members show the avatars that identity knows now, unless it is unavailable', async () => {
+  const { caller, memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
+  await world.invite(owner, orgId, { email: 'invited@x.org' });
+  const avatars = async () => (await list(owner)).items.map(({ user }) => user?.avatarUrl);
+  expect(await avatars()).toEqual([undefined, undefined, undefined]);
+  const avatar = 'https://pictures.example.com/a.png';
+  world.play.avatars.set(caller.userId, avatar);
+  expect(await avatars()).toEqual([undefined, avatar, undefined]);
+  expect((await setRole(owner, memberId, OrgRole.GUEST)).user?.avatarUrl).toBe(avatar);
+  world.play.lastActive = undefined;
+  expect(await avatars()).toEqual([undefined, undefined, undefined]);
+  world.play.lastActive = new Map();
+});
+
 describe('each role', () => {
   test.each([
     // role, list, invite guest, invite admin, invite owner, change a member, change an owner, remove a member

@@ -45,6 +45,20 @@ async function member(role: WorkspaceRole): Promise<{ caller: Caller; id: string
   return { caller, id };
 }
 
+test('members of either source show their avatars', async () => {
+  await world.updateWorkspace(owner, workspaceId, { updateMask: ['default_role'], defaultRole: WorkspaceRole.VIEWER });
+  const direct = await member(WorkspaceRole.EDITOR);
+  const { caller } = await world.join(owner, orgId, OrgRole.MEMBER);
+  await world.add(owner, workspaceId, { email: 'invited@x.org', role: WorkspaceRole.VIEWER });
+  const avatar = (name: string) => `https://pictures.example.com/${name}.png`;
+  world.play.avatars.set(direct.caller.userId, avatar('direct'));
+  world.play.avatars.set(caller.userId, avatar('default'));
+  const avatars = (await list(owner)).items.map(({ principal }) => principal?.avatarUrl);
+  expect(avatars).toEqual([undefined, avatar('direct'), undefined, avatar('default')]);
+  const changed = await setRole(owner, direct.id, WorkspaceRole.VIEWER);
+  expect(changed.principal?.avatarUrl).toBe(avatar('direct'));
+});
+
 describe('each role', () => {
   test.each([
     // role, list, add a viewer, add an owner, change a member, change an owner

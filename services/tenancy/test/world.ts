@@ -76,6 +76,8 @@ export interface World {
     keys: number;
     /** When people were last active, by user id; undefined while identity is unavailable. */
     lastActive: Map<string, string> | undefined;
+    /** Avatars by user id. */
+    avatars: Map<string, string>;
     resources: Record<string, number>;
     /** Number of resources that a leaving person owns by grants, by workspace. */
     owned: Record<string, number>;
@@ -148,6 +150,7 @@ export async function openWorld(): Promise<World> {
   const play: World['play'] = {
     keys: 0,
     lastActive: new Map(),
+    avatars: new Map(),
     resources: {},
     owned: {},
     resourcesDown: false,
@@ -164,7 +167,7 @@ export async function openWorld(): Promise<World> {
     id: userId,
     name: userName,
     email: userEmail,
-    avatarUrl: undefined,
+    avatarUrl: play.avatars.get(userId),
     locale: 'en',
     timezone: 'UTC',
   });
@@ -180,6 +183,7 @@ export async function openWorld(): Promise<World> {
   };
   const auth = fake(contracts.auth, {
     findUsers: async ({ ids, emails }) => {
+      if (play.lastActive === undefined) throw Unavailable();
       const found = [...people.values()].filter((one) => ids.includes(one.userId) || emails.includes(one.userEmail));
       return { users: found.map(toUser) };
     },

@@ -3,6 +3,7 @@ import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
 import type { GroupService } from '@commonplace/proto/tenancy/v1/group_service.js';
+import { addAvatars } from '../acts/asked-of-identity.js';
 import { isInGroup, listGroupMembers, listGroups } from '../acts/group-lists.js';
 import { endPlace, putPlace } from '../acts/group-places.js';
 import { maskOf } from '../domain/mask.js';
@@ -104,7 +105,13 @@ export function createGroupHandlers(parts: Parts): Handlers<GroupService> {
 
     async listGroupMembers(request, context) {
       const { access } = await see(request, context);
-      return listGroupMembers(parts, request, access.member);
+      const list = await listGroupMembers(parts, request, access.member);
+      await addAvatars(
+        parts,
+        list.items.map(({ user }) => user),
+        context,
+      );
+      return list;
     },
 
     async putGroupMember(request, context) {
@@ -112,7 +119,9 @@ export function createGroupHandlers(parts: Parts): Handlers<GroupService> {
       requireOrgRole(access, 'admin');
       const { place, member, isNew } = await putPlace(parts, context, group, request.userId);
       if (!isNew) context.reply.status = 200;
-      return toGroupMember(place, member, parts.now());
+      const shown = toGroupMember(place, member, parts.now());
+      await addAvatars(parts, [shown.user], context);
+      return shown;
     },
 
     async removeGroupMember(request, context) {

@@ -1,11 +1,11 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { pageOf, parsePageRequest, replaceChanged } from '@commonplace/kit/store';
-import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
+import { type OrgMember as OrgMemberMessage, OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { OrgService } from '@commonplace/proto/tenancy/v1/org_service.js';
+import { addAvatars, addLastActive } from '../acts/asked-of-identity.js';
 import { changedNow } from '../acts/changed-now.js';
 import { countHandedOver } from '../acts/handed-over.js';
-import { lastActiveOf } from '../acts/last-active.js';
 import { inviteToOrg, readInvitee, requireUnused, sendAgain } from '../acts/org-invites.js';
 import { orgMemberFilter } from '../acts/org-member-filter.js';
 import { removeFromOrg, syncWorkspaceMemberships, withdrawOffer } from '../acts/org-place.js';
@@ -35,6 +35,15 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
     return member;
   }
 
+  /** Returns memberships for the API, with what identity knows of their people. */
+  async function shown(orgId: string, members: readonly OrgMember[], context: CallContext) {
+    const now = parts.now();
+    const items = members.map((one) => toOrgMember(one, now));
+    const people = items.map(({ user }) => user);
+    await Promise.all([addLastActive(parts, orgId, items, context), addAvatars(parts, people, context)]);
+    return items;
+  }
+
   return {
     async listOrgMembers(request, context) {
       const { member } = await policy.seeOrg(request.orgId, context.caller);
@@ -46,9 +55,7 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         records.count(where),
       ]);
       const { items, page } = pageOf(slice, found, total);
-      const times = await lastActiveOf(parts, request.orgId, items, context);
-      const now = parts.now();
-      return { items: items.map((one) => toOrgMember(one, now, { lastActiveAt: times.get(one.userId ?? '') })), page };
+      return { items: await shown(request.orgId, items, context), page };
     },
 
     async addOrgMember(request, context) {
@@ -62,10 +69,10 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         requireOwnerForOwner(access.member.role, existing.role);
         const { member, url } = await sendAgain(parts, context, existing, role, request.message, offered.anyAccount);
         context.reply.status = 200;
-        return toOrgMember(member, parts.now(), { inviteUrl: url });
+        return toOrgMember(member, parts.now(), url);
       }
       const { member, url } = await inviteToOrg(parts, context, access.org, offered, role ?? 'member', request.message);
-      return toOrgMember(member, parts.now(), { inviteUrl: url });
+      return toOrgMember(member, parts.now(), url);
     },
 
     async updateOrgMember(request, context) {
@@ -85,8 +92,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         await syncWorkspaceMemberships(parts, context, changed);
         publishOrgMember(context, 'updated', changed);
       }
-      const times = await lastActiveOf(parts, request.orgId, [changed], context);
-      return toOrgMember(changed, parts.now(), { lastActiveAt: times.get(changed.userId ?? '') });
+      const [answer] = await shown(request.orgId, [changed], context);
+      return answer as OrgMemberMessage;
     },
 
     async removeOrgMember(request, context) {

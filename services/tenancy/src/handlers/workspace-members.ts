@@ -2,6 +2,7 @@ import { NotFound } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
 import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import { addAvatars } from '../acts/asked-of-identity.js';
 import { changedNow } from '../acts/changed-now.js';
 import { revokeWorkspaceOffers } from '../acts/invitations.js';
 import { requireOtherWorkspaceOwner } from '../acts/owners.js';
@@ -36,10 +37,16 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
   }
 
   return {
-    async listWorkspaceMembers(request, { caller }) {
-      const access = await policy.seeWorkspace(request.workspaceId, caller);
+    async listWorkspaceMembers(request, context) {
+      const access = await policy.seeWorkspace(request.workspaceId, context.caller);
       requireWorkspaceRole(access, 'viewer');
-      return listMembers(parts, access.workspace, request);
+      const list = await listMembers(parts, access.workspace, request);
+      await addAvatars(
+        parts,
+        list.items.map(({ principal }) => principal),
+        context,
+      );
+      return list;
     },
 
     async addWorkspaceMember(request, context) {
@@ -63,7 +70,9 @@ export function createWorkspaceMemberHandlers(parts: Parts): WorkspaceMemberMeth
       const after = { ...member, role, ...changedNow(parts, context) };
       const changed = replaceChanged(context.work, records, member, after);
       if (changed !== member) publishWorkspaceMember(context, 'updated', changed);
-      return toWorkspaceMember(changed);
+      const shown = toWorkspaceMember(changed);
+      await addAvatars(parts, [shown.principal], context);
+      return shown;
     },
 
     async removeWorkspaceMember({ workspaceId, memberId, keepGrants }, context) {

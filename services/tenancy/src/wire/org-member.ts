@@ -3,19 +3,8 @@ import { orgRoleName } from '../domain/roles.js';
 import type { OrgMember } from '../stores/org-members.js';
 import { toPersonOrActor } from './workspace.js';
 
-/** What is not stored with a membership. */
-interface Besides {
-  /** For the inviter only. */
-  readonly inviteUrl?: string;
-  readonly lastActiveAt?: string | undefined;
-}
-
-/** Returns a membership of an Org for the API. */
-export function toOrgMember(
-  member: OrgMember,
-  now: string,
-  { inviteUrl, lastActiveAt }: Besides = {},
-): OrgMemberMessage {
+/** Returns a membership of an Org for the API. `inviteUrl` is for the inviter only. */
+export function toOrgMember(member: OrgMember, now: string, inviteUrl?: string): OrgMemberMessage {
   const { userId, name, email } = member;
   // A withdrawn invitation was never accepted, so that it shows no user.
   const here = member.status !== 'invited' && member.joinedAt !== undefined && userId !== undefined;
@@ -32,7 +21,7 @@ export function toOrgMember(
     invitedAt: member.invitedAt,
     inviteExpiresAt: member.status === 'invited' ? member.inviteExpiresAt : undefined,
     joinedAt: member.joinedAt,
-    lastActiveAt,
+    lastActiveAt: undefined,
     version: member.version,
     inviteUrl,
   };
