@@ -137,9 +137,14 @@ export const ENTRY: Record<Mode, string> = { embedded: 'services/all/dist/src/ma
 /** Text that a start prints when everything before it is done. */
 const READY_OUTPUT: Record<Mode, string> = { embedded: 'Docs  ', mesh: 'Mesh of' };
 
-/** Returns this process's environment without settings of Commonplace and without `NODE_OPTIONS`. */
+/**
+ * Returns this process's environment without settings of Commonplace and without `NODE_OPTIONS`. How long tests wait is
+ * kept, because scripts that start a mesh wait, too.
+ */
 export function inherited(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('COMMONPLACE_'));
+  const kept = Object.entries(process.env).filter(
+    ([name]) => name === 'COMMONPLACE_TEST_PATIENCE' || !name.startsWith('COMMONPLACE_'),
+  );
   return Object.fromEntries(kept.filter(([name]) => name !== 'NODE_OPTIONS'));
 }
 
