@@ -157,25 +157,36 @@ function operand(chunk: Chunk, operator: string): string | undefined {
 /** Returns the whole chunk as one phrase; empty when it contains no term. */
 function phraseOf(chunk: Chunk): Group[] {
   const folded = fold(chunk.text).text;
-  const group = phrase(folded, 0, folded.length, chunk);
-  return group === undefined ? [] : [group];
+  return phrase(folded, 0, folded.length, chunk);
+}
+
+/** What lies between the commas and semicolons of an enumeration, whose CJK forms are folded to spaces; `1,000` is one number. */
+const ENUMERATED = /(?:[^,;\s]|(?<=\d),(?=\d))+/gu;
+
+/**
+ * Returns the groups of a chunk: one phrase if it is quoted, otherwise those of each part of an enumeration such as
+ * `red,green`.
+ */
+function groupsOf(chunk: Chunk): Group[] {
+  if (chunk.quoted) return phraseOf(chunk);
+  const folded = fold(chunk.text).text;
+  return [...folded.matchAll(ENUMERATED)].flatMap(({ 0: part, index }) =>
+    groupsIn(folded, index, index + part.length, chunk),
+  );
 }
 
 /**
- * Returns the groups of a chunk: one phrase if it is quoted or its script puts spaces between words, otherwise the
- * words that a dictionary finds in it.
+ * Returns the groups of a range of folded text: one phrase if its script puts spaces between words, otherwise the words
+ * that a dictionary finds in it.
  */
-function groupsOf(chunk: Chunk): Group[] {
-  const folded = fold(chunk.text).text;
-  if (chunk.quoted || !hasLongRun(folded)) return phraseOf(chunk);
-  const groups: Group[] = [];
-  for (const { segment, index, isWordLike } of segmenter.segment(folded)) {
-    if (!isWordLike) continue;
-    const group = phrase(folded, index, index + segment.length, chunk);
-    if (group !== undefined) groups.push(group);
-  }
+function groupsIn(folded: string, start: number, end: number, chunk: Chunk): Group[] {
+  const range = folded.slice(start, end);
+  if (!hasLongRun(range)) return phrase(folded, start, end, chunk);
+  const groups = [...segmenter.segment(range)]
+    .filter(({ isWordLike }) => isWordLike)
+    .flatMap(({ segment, index }) => phrase(folded, start + index, start + index + segment.length, chunk));
   const significant = groups.filter((group) => group.terms.length > 1 || (group.terms[0] as string).length > 1);
-  return significant.length > 0 ? significant : phraseOf(chunk);
+  return significant.length > 0 ? significant : phrase(folded, start, end, chunk);
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
@@ -190,8 +201,8 @@ function hasLongRun(folded: string): boolean {
   return false;
 }
 
-/** Returns the terms of a range of folded text, in order, as one group. */
-function phrase(folded: string, start: number, end: number, chunk: Chunk): Group | undefined {
+/** Returns the terms of a range of folded text, in order, as one group; none if it contains no term. */
+function phrase(folded: string, start: number, end: number, chunk: Chunk): Group[] {
   const range = folded.slice(start, end);
   const tokens: Token[] = [];
   let at = 0;
@@ -200,13 +211,13 @@ function phrase(folded: string, start: number, end: number, chunk: Chunk): Group
     tokens.push(token);
   }
   const last = tokens.at(-1);
-  if (last === undefined) return undefined;
+  if (last === undefined) return [];
   const before = tokens.at(-2);
   // The last character of a run is part of a bigram already; as a term of its own it would require the run to end
   // there.
   if (last.gram && before?.gram && before.end === last.end) tokens.pop();
   const open = chunk.open && !chunk.negative && start + last.end === folded.length;
-  return {
+  const group = {
     terms: tokens.map((token) => token.term),
     surface: last.surface,
     // A single character matches the bigrams that it begins.
@@ -215,6 +226,7 @@ function phrase(folded: string, start: number, end: number, chunk: Chunk): Group
     compound: tokens.length > 1 && !chunk.quoted && !chunk.negative && !tokens.some(({ gram }) => gram),
     times: 1,
   };
+  return [group];
 }
 
 /** Removes stop words, unless there is nothing else. */
