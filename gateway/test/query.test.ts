@@ -36,6 +36,11 @@ describe('a GET', () => {
     expect([fields, baseVersion]).toEqual([undefined, undefined]);
   });
 
+  test('takes a blank q, which finds everything, like an absent one', () => {
+    for (const q of ['', ' ', ' \t\u3000']) expect(list({ query: { q } }).message).toMatchObject({ q: '' });
+    expect(list({ query: { q: ' a ' } }).message).toMatchObject({ q: ' a ' });
+  });
+
   test('ignores unknown parameters and its body', () => {
     const query = { nope: '1', ['__proto__']: 'x', base_version: 'x', constructor: 'y' };
     expect(list({ query, body: { nope: 1, q: 5 } }).message).toMatchObject({ q: '', count: 0 });

@@ -58,7 +58,8 @@ export const GERMAN: Messages = {
     invalid_type: 'Der Wert hat einen anderen JSON-Typ als das Feld.',
     invalid_id: 'Eine Id im Pfad ist nicht richtig geschrieben.',
     invalid_pagination: 'limit, offset oder cursor ist nicht richtig geschrieben.',
-    offset_too_deep: 'offset und limit reichen über 10.000 hinaus: verwenden Sie cursor.',
+    offset_too_deep:
+      'offset und limit reichen über 10.000 hinaus: verwenden Sie cursor, wo eine Seite next_cursor hat.',
     no_update_field: 'Die Anfrage nennt kein Feld, das zu ändern ist.',
     conflicting_alias: 'Ein Feld steht in zwei Schreibweisen mit verschiedenen Werten da.',
     validation_failed: 'Mehrere Felder sind nicht gültig: details nennt sie.',

@@ -57,7 +57,7 @@ export const SPANISH: Messages = {
     invalid_type: 'El valor tiene otro tipo JSON que el campo.',
     invalid_id: 'Un id de la ruta está mal escrito.',
     invalid_pagination: 'limit, offset o cursor está mal escrito.',
-    offset_too_deep: 'offset y limit pasan de 10.000: use cursor.',
+    offset_too_deep: 'offset y limit pasan de 10.000: use cursor si la página tiene next_cursor.',
     no_update_field: 'La petición no nombra ningún campo que cambiar.',
     conflicting_alias: 'Un campo está con dos nombres y valores diferentes.',
     validation_failed: 'Varios campos no son válidos: details los nombra.',

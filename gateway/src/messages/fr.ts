@@ -58,7 +58,7 @@ export const FRENCH: Messages = {
     invalid_type: 'La valeur a un autre type JSON que le champ.',
     invalid_id: 'Un identifiant du chemin est mal formé.',
     invalid_pagination: 'limit, offset ou cursor est mal formé.',
-    offset_too_deep: 'offset et limit dépassent 10 000 : utilisez cursor.',
+    offset_too_deep: 'offset et limit dépassent 10 000 : utilisez cursor si la page a next_cursor.',
     no_update_field: 'La requête ne nomme aucun champ à modifier.',
     conflicting_alias: 'Un champ figure sous deux noms avec des valeurs différentes.',
     validation_failed: 'Plusieurs champs ne sont pas valides : details les nomme.',

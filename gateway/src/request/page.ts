@@ -29,7 +29,11 @@ export function readPage(given: Record<string, unknown>, rules: Rules, faults: F
     faults.add('cursor', 'invalid_pagination', 'and offset exclude each other.');
   }
   if (page.offset + page.limit > MAX_DEPTH) {
-    faults.add('offset', 'offset_too_deep', `and limit together must be ${MAX_DEPTH} or less; use cursor to go on.`);
+    faults.add(
+      'offset',
+      'offset_too_deep',
+      `and limit together must be ${MAX_DEPTH} or less; only next_cursor goes on, where a page has it.`,
+    );
   }
   return page;
 }

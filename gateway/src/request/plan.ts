@@ -97,7 +97,8 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
       return { ...base, ...none, convert: spread(one, shape), nested: cardinality === 'one' ? nested : undefined };
     }
     default: {
-      const one = compileValue(element, rules);
+      const value = compileValue(element, rules);
+      const one = shape.name === 'q' ? ignoringBlank(value) : value;
       const fromQuery =
         cardinality === 'one'
           ? compileQueryValue(element, one)
@@ -107,6 +108,14 @@ function planField(contract: Contract, shape: FieldShape, planOf: Plans): FieldP
       return { ...base, convert: spread(one, shape), fromQuery };
     }
   }
+}
+
+/** Reads a blank text, which finds everything, as an empty one, so that all lists take it in the same way. */
+function ignoringBlank(convert: Convert): Convert {
+  return (value, param, faults) => {
+    const text = convert(value, param, faults);
+    return typeof text === 'string' && text.trim() === '' ? '' : text;
+  };
 }
 
 function emptyOf({ cardinality, element, optional }: FieldShape): () => unknown {

@@ -29,7 +29,7 @@ export const ERROR_CODES: Readonly<Record<ErrorStatus, Readonly<Record<string, s
     invalid_type: 'A value has another JSON type than the field.',
     invalid_id: 'An id in the path is malformed.',
     invalid_pagination: 'limit, offset or cursor is malformed, or cursor and offset are used together.',
-    offset_too_deep: 'offset and limit reach beyond 10,000; use cursor.',
+    offset_too_deep: 'offset and limit reach beyond 10,000; use cursor, where a page has next_cursor.',
     no_update_field: 'The request names no field to change.',
     conflicting_alias: 'A field is given in two spellings with different values.',
     validation_failed: 'Several fields are invalid: `details` lists them.',
