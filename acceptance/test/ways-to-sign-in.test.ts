@@ -89,14 +89,24 @@ test('a passkey is added, signs in once for each challenge, and is removed', asy
   }, 30_000);
 }, 120_000);
 
-/** Goes to the identity provider and back, like a browser. Returns the last response. */
-async function goAround(next: string): Promise<Response> {
-  const start = await fetch(`${system.baseUrl}/auth/oidc/start?next=${encodeURIComponent(next)}`, {
+/** Leaves for the identity provider, like a browser with some cookies. */
+const leave = (next: string, cookie = '') =>
+  fetch(`${system.baseUrl}/auth/oidc/start?next=${encodeURIComponent(next)}`, {
     redirect: 'manual',
+    headers: { cookie },
   });
+
+/** Comes back from the identity provider, like a browser with some cookies. */
+async function comeBack(start: Response, cookie: string): Promise<Response> {
   const back = new URL(await provider.allow(start.headers.get('location') ?? ''));
   const url = `${system.baseUrl}${back.pathname}${back.search}`;
-  return fetch(url, { redirect: 'manual', headers: { cookie: cookieOf(start.headers) } });
+  return fetch(url, { redirect: 'manual', headers: { cookie } });
+}
+
+/** Goes to the identity provider and back, like a browser. Returns the last response. */
+async function goAround(next: string): Promise<Response> {
+  const start = await leave(next);
+  return comeBack(start, cookieOf(start.headers));
 }
 
 test('an identity provider signs a person in, and the browser continues', async () => {
@@ -109,6 +119,45 @@ test('an identity provider signs a person in, and the browser continues', async 
   const session = { cookie: cookie.split(';')[0] ?? '', csrf: '' };
   const me = api(system, session);
   await eventually(async () => expect(await actions(me)).toContainEqual(['session.started', 'oidc']), 30_000);
+}, 120_000);
+
+test('two tabs sign in at the same time, and each continues with its own page', async () => {
+  const one = await leave('/auth/account');
+  const first = cookieOf(one.headers);
+  const two = await leave('/docs/guides', first);
+  const both = `${first}; ${cookieOf(two.headers)}`;
+  const answers = [await comeBack(one, both), await comeBack(two, both)];
+  expect(answers.map(({ status, headers }) => [status, headers.get('location')])).toEqual([
+    [303, '/auth/account'],
+    [303, '/docs/guides'],
+  ]);
+  // Each callback ends its own sign-in only.
+  const cleared = answers.map(({ headers }) => headers.getSetCookie().filter((text) => text.includes('Max-Age=0;')));
+  expect(cleared).toEqual([
+    [expect.stringContaining(`${first.split('=')[0]}=;`)],
+    [expect.not.stringContaining(first)],
+  ]);
+}, 120_000);
+
+test('a browser forgets the first of many sign-ins that it has begun', async () => {
+  const starts = [];
+  const cookies: string[] = [];
+  for (let tab = 0; tab < 5; tab++) {
+    const start = await leave('/docs', cookies.join('; '));
+    starts.push(start);
+    for (const text of start.headers.getSetCookie()) {
+      const [pair = ''] = text.split(';');
+      if (text.includes('Max-Age=0;'))
+        cookies.splice(
+          cookies.findIndex((one) => one.startsWith(pair)),
+          1,
+        );
+      else cookies.push(pair);
+    }
+  }
+  expect(cookies).toHaveLength(4);
+  expect((await comeBack(starts[0] as Response, cookies.join('; '))).status).toBe(401);
+  expect((await comeBack(starts[4] as Response, cookies.join('; '))).status).toBe(303);
 }, 120_000);
 
 test('a sign-in at the identity provider begins on a page of ours, not through a link of another site', async () => {

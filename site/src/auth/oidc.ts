@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { createSessionCookie } from './cookie.js';
 import { safeNext } from './next.js';
+import { createOidcFlows } from './oidc-flows.js';
 import { errorPage } from './pages.js';
 import { type AuthParts, callOf, originOf } from './parts.js';
 import { orPage, seeOther } from './respond.js';
@@ -20,8 +20,7 @@ function isOwnAction(ctx: Context): boolean {
 /** Serves sign-in with an identity provider: the redirect to the provider and the callback. */
 export function mountOidc(router: Router, parts: AuthParts): void {
   const { security, publicOrigin } = parts;
-  const secure = publicOrigin.startsWith('https:');
-  const cookie = createSessionCookie(secure ? '__Host-oidc' : 'oidc', secure);
+  const flows = createOidcFlows(publicOrigin.startsWith('https:'));
 
   async function begin(ctx: Context): Promise<void> {
     const next = safeNext(String(ctx.query.next ?? ''), publicOrigin);
@@ -29,13 +28,12 @@ export function mountOidc(router: Router, parts: AuthParts): void {
     // there.
     if (!isOwnAction(ctx)) return seeOther(ctx, `/auth/sign-in?next=${encodeURIComponent(next)}`);
     const { url, flow, expiresAt } = await security.beginOidcSignIn({ next }, callOf(ctx, parts));
-    cookie.set(ctx, flow, expiresAt);
+    flows.begin(ctx, new URL(url).searchParams.get('state') ?? '', flow, expiresAt);
     seeOther(ctx, url);
   }
 
   async function complete(ctx: Context): Promise<void> {
-    const flow = cookie.read(ctx) ?? '';
-    cookie.clear(ctx);
+    const flow = flows.take(ctx, String(ctx.query.state ?? '')) ?? '';
     const request = { query: ctx.querystring, flow, ...originOf(ctx) };
     const { signIn, next } = await security.completeOidcSignIn(request, callOf(ctx, parts));
     if (signIn === undefined) throw new Error('identity has answered no session');
