@@ -37,6 +37,18 @@ async function ended(replies: ScriptedReply[], more: object = {}) {
   return it.until(by, id, 'completed', 'failed', 'canceled', 'expired');
 }
 
+test('an input beyond all of its limits is refused as a whole, before it is parsed', async () => {
+  const faultOf = (input: unknown) =>
+    it.start(by, agent, { input: json(input) }).catch((error: { param: string; message: string }) => error);
+  expect(await faultOf('x'.repeat(100_001))).toMatchObject({
+    param: 'input',
+    message: expect.stringContaining('100000'),
+  });
+  const whole = { param: 'input', message: 'input may have at most 866240 bytes.' };
+  expect(await faultOf({ text: 'x'.repeat(6_000_000) })).toMatchObject(whole);
+  expect(await faultOf({ text: 'x', parameters: Array(600_000).fill({}) })).toMatchObject(whole);
+});
+
 const notes = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `call-${i}`, name: 'note', arguments: { what: `${i}` } }));
 

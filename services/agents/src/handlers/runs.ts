@@ -253,6 +253,11 @@ async function inputTaintsOf(
 }
 
 const MAX_TEXT = 100_000;
+const MAX_ATTACHMENTS = 50;
+/** Bytes of a character in JSON as the gateway writes it, at most: those of the escape of a control character. */
+const MAX_CHARACTER_BYTES = 6;
+/** Bytes of the ids of attachments and of the names of the fields, at most. */
+const OTHER_INPUT_BYTES = 4096;
 
 function readInput(
   bytes: Buffer,
@@ -260,6 +265,12 @@ function readInput(
   faults: Fault[],
 ): RunInput {
   const add = (param: string, code: string, message: string) => faults.push({ param, code, message });
+  // An input that no text and parameters within their limits can have is refused before it is parsed.
+  const maxBytes = MAX_CHARACTER_BYTES * MAX_TEXT + runParametersBytes + OTHER_INPUT_BYTES;
+  if (bytes.length > maxBytes) {
+    add('input', 'invalid_value', `may have at most ${maxBytes} bytes.`);
+    return { text: '', attachments: [], parameters: {} };
+  }
   const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
   const object = typeof value === 'string' ? { text: value } : ((value ?? {}) as Record<string, unknown>);
   for (const name of Object.keys(object)) {
@@ -269,7 +280,10 @@ function readInput(
   const param = typeof value === 'string' || value === undefined ? 'input' : 'input.text';
   if (typeof text !== 'string' || text.trim() === '') add(param, 'missing_field', 'must be a text.');
   else if (isLongerThan(text, MAX_TEXT)) add(param, 'invalid_value', `may have at most ${MAX_TEXT} characters.`);
-  const isIds = Array.isArray(attachments) && attachments.length <= 50 && attachments.every((id) => isUuid(String(id)));
+  const isIds =
+    Array.isArray(attachments) &&
+    attachments.length <= MAX_ATTACHMENTS &&
+    attachments.every((id) => isUuid(String(id)));
   if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
   if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
     add('input.parameters', 'invalid_type', 'must be an object.');

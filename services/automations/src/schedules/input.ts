@@ -18,7 +18,10 @@ export interface InputRules {
 export function readInput(bytes: Buffer, { targetType, inputBytes }: InputRules, faults: Fault[]): unknown {
   const add = (param: string, code: string, message: string) =>
     faults.push({ param, code, message: `${param} ${message}` });
-  if (bytes.length > inputBytes) add('input', 'invalid_value', tooLarge(inputBytes));
+  if (bytes.length > inputBytes) {
+    add('input', 'invalid_value', tooLarge(inputBytes));
+    return undefined;
+  }
   const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
   if (targetType === 'agent') checkAgentInput(value, add);
   else if (typeof value === 'string') add('input', 'invalid_type', 'must be an object: the target is an automation.');
