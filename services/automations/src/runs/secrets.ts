@@ -68,7 +68,12 @@ type Masked = Pick<UsedSecrets, 'values' | 'signing'>;
 /** Returns all forms of secrets that are masked, the longest first. */
 function formsOf({ values, signing }: Masked): string[] {
   const plain = [...Object.values(values), ...signing].filter((value) => value.length >= MIN_MASKED_LENGTH);
-  const forms = plain.flatMap((value) => [value, ...formsInUrls(value), ...formsInJson(value)]);
+  const forms = plain.flatMap((value) => [
+    value,
+    ...formsInUrls(value),
+    ...formsInJson(value),
+    ...formsInBase64(value),
+  ]);
   const long = forms.filter((form) => form.length >= MIN_MASKED_LENGTH);
   return [...new Set(long)].sort((a, b) => b.length - a.length);
 }
@@ -88,11 +93,31 @@ function formsInJson(value: string): string[] {
   return [text, text.replaceAll('/', '\\/')];
 }
 
+/** Minimum length of a masked part of a text in Base64, four characters of which stand for three bytes. */
+const MIN_BASE64_LENGTH = 8;
+
+/**
+ * Returns the characters of a secret in Base64 and its form for URLs, as a server that repeats the header of a Basic
+ * authentication shows it. They depend on how many bytes of its group of three come before the secret, and the first and
+ * the last one can belong to what is beside it.
+ */
+function formsInBase64(value: string): string[] {
+  const bytes = Buffer.from(value);
+  const forms = [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    const bits = (before + bytes.length) * 8;
+    return text.slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6));
+  });
+  return forms
+    .filter((form) => form.length >= MIN_BASE64_LENGTH)
+    .flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+}
+
 /** Returns the number of bytes to read beyond a cut, so that masking leaves no part of a secret before it. */
 export const maxSecretBytes = (secrets: Masked): number =>
   Math.max(0, ...formsOf(secrets).map((form) => Buffer.byteLength(form)));
 
-/** Returns data with the values of secrets masked, also as URLs and JSON have them. */
+/** Returns data with the values of secrets masked, also as URLs, JSON and Base64 have them. */
 export function masked(data: unknown, secrets: Masked): unknown {
   const wanted = formsOf(secrets);
   const mask = (value: unknown): unknown => {
