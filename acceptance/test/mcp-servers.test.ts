@@ -67,6 +67,12 @@ describe('an MCP server', () => {
     const moved = await owner.patch(path, { url: 'https://mcp.example.com/mcp' });
     expect([moved.status, moved.body.error?.code]).toEqual([409, 'secret_reentry_required']);
     expect((await owner.post(path, { name: 'issues', url: remote.url })).body.error?.code).toBe('already_exists');
+    for (const blank of ['', ' ']) {
+      expect((await owner.post(path, { name: blank, url: remote.url })).body.error?.code).toBe('invalid_value');
+      expect((await owner.patch(path, { name: 'issues', new_name: blank })).body.error?.code).toBe('invalid_value');
+    }
+    expect((await owner.post(path, { name: 'Two words', url: remote.url })).data).toMatchObject({ name: 'Two words' });
+    await owner.del(`${path}?name=Two%20words`);
 
     expect((await owner.del(path)).body.error?.code).toBe('missing_target');
     expect((await owner.del(`${path}?name=issues`)).data).toEqual({ deleted_count: 1 });

@@ -108,16 +108,6 @@ describe('a server', () => {
     expect(await refusal(call)).toBe('insufficient_role');
   });
 
-  test('has a name as the contract describes it, by which models call its tools', async () => {
-    const server = await start([]);
-    for (const name of ['', ' ', 'Tickets', 'a b', 'a_b', '-a', 'a--b']) {
-      expect([name, await refusal(create(server.url, { name }))]).toEqual([name, 'invalid_value']);
-    }
-    const { id } = await create(server.url, { name: 'two-words-2' });
-    expect(await refusal(update(id, { newName: '' }, ['new_name']))).toBe('invalid_value');
-    expect(await update(id, { newName: 'renamed' }, ['new_name'])).toMatchObject({ name: 'renamed' });
-  });
-
   test('is deleted alone: a request that also says all is refused', async () => {
     const server = await start([]);
     const { id: serverId } = await create(server.url, { name: 'one' });

@@ -14,15 +14,7 @@ import {
 import type { AgentRecord } from '../stores/agents.js';
 import { type McpSecrets, type McpServerRecord, nameKeyOf } from '../stores/mcp-servers.js';
 import { askOwner } from './authorization.js';
-import {
-  type ReadAuth,
-  readAcceptTools,
-  readAuth,
-  readHeaders,
-  readTerms,
-  readUrl,
-  requireServerName,
-} from './input.js';
+import { type ReadAuth, readAcceptTools, readAuth, readHeaders, readTerms, readUrl } from './input.js';
 import { CALL_MS } from './limits.js';
 import { serverNameOf } from './names.js';
 import type { McpParts } from './parts.js';
@@ -46,7 +38,6 @@ export async function addServer(
   const auth = readAuth(request.auth);
   const headers = readHeaders(request.headers);
   const { agentId: _, name: given, ...input } = request;
-  if (given !== undefined) requireServerName('name', given);
   const name = given ?? serverNameOf(new URL(url));
   await requireFreeName(parts, agent.id, name);
   const limit = settings.mcpServers;
@@ -97,10 +88,7 @@ export async function changeServer(
   if (mask.size === 0) throw NoUpdateField();
   const isSet = (name: string) => mask.has(name);
   const name = request.newName ?? before.name;
-  if (name !== before.name) {
-    requireServerName('new_name', name);
-    await requireFreeName(parts, before.agentId, name);
-  }
+  if (name !== before.name) await requireFreeName(parts, before.agentId, name);
   const guard = await parts.mcpGuard.of(before.tenant);
   const url = request.url === undefined ? before.url : readUrl(guard, request.url);
   const credentials = credentialsAfter(parts, before, request, { url, isSet });

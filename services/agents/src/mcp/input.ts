@@ -119,19 +119,6 @@ function checkHeaderName(param: string, name: string, faults: Fault[]): void {
   }
 }
 
-/** The schema `SkillName` of the contract. */
-const SERVER_NAME = /^[a-z0-9](-?[a-z0-9])*$/;
-
-/** Checks the name that a server is to have. A server from before this check may have another one. */
-export function requireServerName(param: 'name' | 'new_name', name: string): void {
-  if (SERVER_NAME.test(name)) return;
-  throw invalidField(
-    param,
-    'invalid_value',
-    'must be lower-case letters and digits, with single hyphens between them.',
-  );
-}
-
 const MAX_HEADERS = 20;
 const MAX_HEADER_VALUE = 8_192;
 
