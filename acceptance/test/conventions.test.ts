@@ -412,6 +412,9 @@ describe('lists', () => {
     const one = await by.get(`/resources/${document.id}?fields=version`);
     expect(one.data).toEqual({ version: document.version });
     expect((await by.get(`${list}?fields=id,secret`)).error.code).toBe('invalid_value');
+    // The balance is one record, the ledger a list.
+    expect((await by.get('/credits?fields=unit,available')).data).toEqual({ unit: 'credit', available: null });
+    expect((await by.get('/credits?view=ledger&fields=id')).data).toEqual({ items: expect.any(Array) });
   });
 
   test('include= adds fields, and unknown names are refused', async () => {

@@ -432,6 +432,10 @@ describe('an import', () => {
     const over = await by.get<Import>(`/imports/${done.id}?include=items&status=failed`);
     expect([over.data.items, over.headers.get('retry-after')]).toEqual([[], null]);
     expect((await by.get<Import>(`/imports/${done.id}`)).data).not.toHaveProperty('items');
+    const some = await by.get<Import>(`/imports/${done.id}?fields=id,status`);
+    expect(some.data).toEqual({ id: done.id, status: done.status });
+    const paths = await by.get<Import>(`/imports/${done.id}?include=items&fields=path`);
+    expect([paths.data.id, paths.data.items?.map(Object.keys)]).toEqual([done.id, [['path']]]);
   });
 
   test('of another person is visible to administrators only', async () => {

@@ -319,7 +319,7 @@ function envelopeOf(schemas: Schemas, route: Route): Schema {
     type: 'object',
     required: ['data', 'request_id', ...(page === undefined || page.rules.sparse ? [] : ['page'])],
     properties: {
-      data: dataOf(schemas, route, own, page !== undefined),
+      data: dataOf(schemas, route, own, page),
       request_id: { $ref: '#/components/schemas/RequestId' },
       ...(page === undefined ? {} : { page: schemas.present(page, 'output') }),
       warnings: { type: 'array', items: { $ref: '#/components/schemas/Warning' } },
@@ -330,18 +330,20 @@ function envelopeOf(schemas: Schemas, route: Route): Schema {
 /**
  * Returns the schema of the data of an answer. If the endpoint accepts `fields`, all fields of a record are optional.
  */
-function dataOf(schemas: Schemas, route: Route, own: readonly FieldShape[], paged: boolean): Schema {
+function dataOf(schemas: Schemas, route: Route, own: readonly FieldShape[], page: FieldShape | undefined): Schema {
   const { contract, method, descriptor } = route;
   const { output } = descriptor;
   const selectable = method === 'GET' && !descriptor.input.fields.some(({ name }) => name === 'fields');
-  const list = own.find(({ name, cardinality }) => paged && name === 'items' && cardinality === 'list');
+  const list = own.find(({ name, cardinality }) => page !== undefined && name === 'items' && cardinality === 'list');
   if (!selectable) return schemas.define(output, output.name, () => schemas.object(output, own, 'output'));
   if (list?.element.kind !== 'message') return schemas.selected(output, own);
   const { type } = list.element;
   const items = schemas.selected(type, shapesOf(contract, type));
-  return schemas.define(output, output.name, () => {
+  const whole = schemas.define(output, output.name, () => {
     const object = schemas.object(output, own, 'output');
     const properties = object.properties as Record<string, Schema>;
     return { ...object, properties: { ...properties, items: { ...properties.items, items } } };
   });
+  // Without its page the answer is one record, of which `fields` selects.
+  return page?.rules.sparse ? schemas.selected(output, own) : whole;
 }

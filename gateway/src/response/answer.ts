@@ -20,7 +20,7 @@ export interface Shown {
 
 /** Writes the answers of an endpoint. */
 export interface Answer {
-  /** The fields of a record: of each item in a list, otherwise of the answer itself. */
+  /** The fields of a record: of each item in a list, otherwise of the answer itself; both if it can be either. */
   readonly recordFields: ReadonlySet<string>;
   /** The lists of a record that are left out if they are empty, unless the request includes them. */
   readonly sparseLists: ReadonlySet<string>;
@@ -42,13 +42,16 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
   const list = page === undefined ? undefined : body.find(isRecords);
   const itemType = list?.shape.element.kind === 'message' ? list.shape.element.type : undefined;
   const records = itemType === undefined ? body : writersOf(itemType);
+  // Answers of some endpoints are one record without a page, such as an import without its items.
+  const maybeRecord = page?.sparse === true;
 
   const writeData = (message: Readonly<Record<string, unknown>>, { fields, included }: Shown): string => {
     if (fields === undefined && included === undefined) return writeMessage(message, body);
-    const kept = records
+    const isRecord = list === undefined || (maybeRecord && message[page.local] === undefined);
+    const kept = (isRecord ? body : records)
       .filter(({ shape }) => fields?.has(shape.name) !== false)
       .map((field) => (included?.has(field.shape.name) === true ? { ...field, sparse: false } : field));
-    if (list === undefined) return writeMessage(message, kept);
+    if (isRecord) return writeMessage(message, kept);
     const write = (items: unknown) => writeList(items, (item) => writeMessage(item as typeof message, kept));
     return writeMessage(
       message,
@@ -57,7 +60,7 @@ export function compileAnswer(writersOf: Writers, output: DescMessage, record = 
   };
 
   return {
-    recordFields: new Set(records.map((field) => field.shape.name)),
+    recordFields: new Set([...records, ...(maybeRecord ? body : [])].map((field) => field.shape.name)),
     sparseLists: new Set(records.filter(isSparseList).map((field) => field.shape.name)),
     write: (response, shown = {}) => {
       const message = response as Readonly<Record<string, unknown>>;
