@@ -261,3 +261,18 @@ test('people who leave their default workspace have none, and name the workspace
     expect([status, error.code, error.param]).toEqual([400, 'workspace_required', 'workspace_id']);
   }
 });
+
+test('a workspace is private if its default role is null, whatever the Org gives its members', async () => {
+  const settings = { default_workspace_role: 'viewer' };
+  const { data: open } = await owner.post<Org>('/orgs', { name: 'Open', settings });
+  const create = (fields: object) =>
+    owner.post<Workspace & { default_role: string | null }>('/workspaces', { name: 'New', org_id: open.id, ...fields });
+  const roles = [{}, { default_role: null }, { default_role: 'editor' }].map(
+    async (fields) => (await create(fields)).data.default_role,
+  );
+  expect(await Promise.all(roles)).toEqual(['viewer', null, 'editor']);
+  // Elsewhere null means the same as absent, also within objects.
+  const absent = { description: null, icon: null, slug: null, template_id: null, settings: { timezone: null } };
+  const { status, data } = await create(absent);
+  expect([status, data.default_role]).toEqual([201, 'viewer']);
+});

@@ -14,6 +14,12 @@ export type Element =
   /** A message with a single repeated field, which is written as a plain list. */
   | { readonly kind: 'wrapped'; readonly type: DescMessage; readonly list: FieldShape };
 
+/**
+ * Name of the field mask of requests that change a record: it names the fields of objects one by one. A mask with another
+ * name names the fields of the body alone, so that null can mean something else than absent.
+ */
+export const UPDATE_MASK = 'update_mask';
+
 /** A field, as transcoding in both directions and the OpenAPI document use it. */
 export interface FieldShape {
   /** Name in the contract and in JSON: `workspace_id`. */

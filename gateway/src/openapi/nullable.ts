@@ -1,5 +1,5 @@
 import type { DescMessage } from '@bufbuild/protobuf';
-import type { FieldShape } from '../descriptors/shape.js';
+import { type FieldShape, UPDATE_MASK } from '../descriptors/shape.js';
 import type { Direction } from './values.js';
 
 /**
@@ -22,6 +22,11 @@ export function isNullable(
 /** Returns whether a request has a field mask, which distinguishes null from absent. */
 export function hasMask({ fields }: DescMessage): boolean {
   return fields.some(({ message }) => message?.typeName === 'google.protobuf.FieldMask');
+}
+
+/** Returns whether a request has a field mask that names the changed fields of objects, too. */
+export function hasUpdateMask({ fields }: DescMessage): boolean {
+  return fields.some(({ name }) => name === UPDATE_MASK);
 }
 
 const NULL_WHEN_ABSENT: ReadonlySet<string> = new Set(['json', 'time', 'message', 'wrapped']);

@@ -5,7 +5,7 @@ import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { bodyConstraints } from './constraints.js';
 import { namedValue } from './named-schemas.js';
-import { hasMask, isNullable } from './nullable.js';
+import { hasUpdateMask, isNullable } from './nullable.js';
 import { type Direction, describe, isSent, listOf, orNull, type Schema, valueSchema } from './values.js';
 
 /** Collects the components of messages and enums, which are created on first use. */
@@ -106,7 +106,7 @@ const SUFFIXES: Readonly<Record<Direction, string>> = {
  */
 function isInUpdate({ cardinality, element, descriptor }: FieldShape, direction: Direction): boolean {
   if (cardinality !== 'one' || element.kind !== 'message') return false;
-  return direction === 'update' || (direction === 'input' && hasMask(descriptor.parent));
+  return direction === 'update' || (direction === 'input' && hasUpdateMask(descriptor.parent));
 }
 
 function elementSchema(

@@ -2,7 +2,9 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidFields } from '@commonplace/kit/errors';
 import { requireObject } from '@commonplace/kit/http';
 import { Json } from '@commonplace/proto/api/v1/access.js';
+import { UPDATE_MASK } from '../descriptors/shape.js';
 import { createFaults } from './faults.js';
+import type { Mask } from './message.js';
 import { PAGE_KEYS, readPage } from './page.js';
 import type { FieldPlan, Plans } from './plan.js';
 import { readInteger } from './query.js';
@@ -37,7 +39,7 @@ export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: Req
       input: { ...given, body: bodyField === '*' ? object : { [bodyField]: body } },
       message: endpoint.plan.create(),
       faults: createFaults(),
-      mask: endpoint.mask === undefined ? undefined : { paths: [], prefix: '' },
+      mask: maskOf(endpoint),
       given: new Set(),
       baseVersion: undefined,
       outdated: undefined,
@@ -50,6 +52,11 @@ export function compileEndpoint(plans: Plans, parts: EndpointParts): (input: Req
     const { message, baseVersion, outdated } = reading;
     return { message, baseVersion, fields, outdated };
   };
+}
+
+/** Returns an empty mask; undefined for an endpoint without one. Only updates change single fields of an object. */
+function maskOf({ mask }: Endpoint): Mask | undefined {
+  return mask && { paths: [], prefix: '', hasNewObjects: mask.name !== UPDATE_MASK };
 }
 
 function createEndpoint(

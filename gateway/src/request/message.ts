@@ -7,6 +7,8 @@ export interface Mask {
   readonly paths: string[];
   /** Path of the message being read, with a trailing dot; empty at the top. */
   readonly prefix: string;
+  /** Whether objects in the body are new: their own fields are not named, and null in them means absent. */
+  readonly hasNewObjects: boolean;
 }
 
 /** Returns whether a value is a JSON object. */
@@ -54,8 +56,8 @@ export function readField(
     readNull(field, at, faults, mask);
     return;
   }
-  if (mask !== undefined && field.nested !== undefined) {
-    const inner = { paths: mask.paths, prefix: `${mask.prefix}${field.name}.` };
+  if (mask !== undefined && field.nested !== undefined && !mask.hasNewObjects) {
+    const inner = { ...mask, prefix: `${mask.prefix}${field.name}.` };
     message[field.local] = readMessage(field.nested, value, at, faults, inner);
     return;
   }

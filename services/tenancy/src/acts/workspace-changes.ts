@@ -30,10 +30,13 @@ export interface WorkspaceDraft {
   readonly settings: WorkspaceSettings;
 }
 
+/** Returns the fields of a request, validated. An explicit null for `default_role` prevails over the Org's default. */
 export function readDraft(request: CreateWorkspaceRequest, inOrg: OrgAccess | undefined): WorkspaceDraft {
   const settings = readWorkspaceSettings(request.settings, givenFields(request.settings));
   const requestedRole = readRole(request.defaultRole, inOrg !== undefined);
-  return { defaultRole: requestedRole ?? inOrg?.org.settings.defaultWorkspaceRole, settings };
+  const isPrivate = requestedRole === undefined && request.namedFields?.includes('default_role') === true;
+  const ofOrg = isPrivate ? undefined : inOrg?.org.settings.defaultWorkspaceRole;
+  return { defaultRole: requestedRole ?? ofOrg, settings };
 }
 
 /**
