@@ -31,11 +31,11 @@ function known<K extends keyof ItemContent>(key: K, value: ItemContent[K] | unde
 /** Returns the title from the front matter, else the first heading if the page begins with one. */
 function titled({ values, length }: FrontMatter, markdown: string): Partial<ItemContent> {
   const heading = /^\s*#[ \t]+([^\n]+)/.exec(markdown.slice(length, length + 2000))?.[1];
-  return known('title', textIn(values?.title) ?? (heading === undefined ? undefined : plain(heading)));
+  return known('title', textIn(values?.title) ?? (heading === undefined ? undefined : headingText(heading)));
 }
 
 /** Returns a heading as plain text, without Markdown syntax. */
-function plain(heading: string): string | undefined {
+export function headingText(heading: string): string | undefined {
   const text = heading
     .replace(/[ \t]+#*[ \t\r]*$/, '')
     .replace(/\s*\{#[^}]*\}$/, '')
