@@ -46,6 +46,22 @@ test('a large answer of many small values is encoded in pieces', async () => {
   expect(Buffer.concat(encoded.pieces).toString()).toBe(written);
 });
 
+test('long texts of an answer become JSON in pieces, and are sent as they would be in a text', async () => {
+  const list = createRoutes().find(({ rpc }) => rpc === 'ListRuns') as Route;
+  const texts = [words(40_000), words(2_000_000), `\ud800${words(300_000)}`, 'short'];
+  const items = texts.map((text) => ({ id: ID, output: { text } }));
+  const { data } = list.writeResponse({ items, page: undefined });
+  expect(data.map((part) => (typeof part === 'string' ? 'text' : part.constructor.name))).toEqual([
+    ...['text', 'LargeText', 'text', 'LargeText', 'text'],
+  ]);
+  const written = data.join('');
+  expect(JSON.parse(written).items.map(({ output }: { output: { text: string } }) => output.text)).toEqual(texts);
+  const encoded = await encodeLarge(data);
+  expect(Buffer.concat(encoded.pieces).toString()).toBe(written);
+  expect(Math.max(...encoded.pieces.map(({ length }) => length))).toBeLessThan(1_000_000);
+  expect(encoded.etag(1)).toBe(etagOf(1, written));
+});
+
 test('values that are large together stay bytes, too, except for small ones', () => {
   const batch = createRoutes().find(({ rpc }) => rpc === 'SendBatch') as Route;
   const bodies = [60_000, 30_000, 100, 10_000].map((chars) => Buffer.from(JSON.stringify('é'.repeat(chars / 2))));

@@ -1,11 +1,11 @@
 import type { DescMessage } from '@bufbuild/protobuf';
-import { collectLargeValues, partsOf } from './large-values.js';
+import { collectLargeValues, type Part, partsOf } from './large-values.js';
 import { type FieldWriter, type Writers, writeList, writeMessage } from './message.js';
 
 /** An answer as JSON texts, which the envelope surrounds. */
 export interface WrittenResponse {
-  /** A JSON object in parts, which are texts and large values as UTF-8. There is one part if no value is large. */
-  readonly data: readonly (string | Buffer)[];
+  /** A JSON object in parts. There is one part, a text, if no value is large. */
+  readonly data: readonly Part[];
   /** A JSON object; undefined if the answer is not a list, or is a list without pages. */
   readonly page: string | undefined;
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createEtag } from '@commonplace/kit/http';
 import { createBreathe, piecesOf, sendInTurns } from '@commonplace/kit/slices';
+import { LargeText, type Part } from './large-values.js';
 
 /** Number of characters and bytes above which an answer is encoded and sent in pieces. */
 const LARGE_SIZE = 128 * 1024;
@@ -15,12 +16,13 @@ export interface LargeAnswer {
 }
 
 /** Returns whether an answer of these parts is large. */
-export function isLarge(parts: readonly (string | Buffer)[]): boolean {
-  return parts.length > 1 || (parts[0]?.length ?? 0) > LARGE_SIZE;
+export function isLarge(parts: readonly Part[]): boolean {
+  const [first = ''] = parts;
+  return parts.length > 1 || (typeof first === 'string' && first.length > LARGE_SIZE);
 }
 
 /** Encodes a large answer and hashes it for its ETag. Yields to other requests in between. */
-export async function encodeLarge(parts: readonly (string | Buffer)[]): Promise<LargeAnswer> {
+export async function encodeLarge(parts: readonly Part[]): Promise<LargeAnswer> {
   const breathe = createBreathe();
   const pieces: Buffer[] = [];
   const hash = createEtag();
@@ -40,7 +42,8 @@ export function streamOf(start: string, { pieces }: LargeAnswer, end: string): {
   return { body: sendInTurns(all), bytes: all.reduce((sum, { length }) => sum + length, 0) };
 }
 
-function* bytesOf(part: string | Buffer): Generator<Buffer> {
+function* bytesOf(part: Part): Generator<Buffer> {
   if (typeof part === 'string') for (const text of piecesOf(part)) yield Buffer.from(text);
+  else if (part instanceof LargeText) yield* part.pieces();
   else for (let from = 0; from < part.length; from += PIECE_BYTES) yield part.subarray(from, from + PIECE_BYTES);
 }

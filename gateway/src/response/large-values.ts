@@ -1,41 +1,81 @@
+import { piecesOf } from '@commonplace/kit/slices';
+import { quote } from './text.js';
+
 /**
- * Bytes of an answer's JSON values that become text; further ones stay bytes until they are sent. Decoding them for the
- * text of the answer and encoding that text again would occupy the event loop for some 5 ms per megabyte.
+ * Size of the JSON values and long texts of an answer that are written at once, in bytes and characters. Further ones
+ * are left out of its text until it is sent. Decoding JSON for the text of the answer and encoding that text again would
+ * occupy the event loop for some 5 ms per megabyte, and escaping and encoding texts for as long.
  */
-const LARGE_BYTES = 64 * 1024;
-/** Size in bytes up to which a value always becomes text, because a piece of its own would cost more. */
-const SMALL_BYTES = 4096;
+const LARGE_SIZE = 64 * 1024;
+/** Size up to which a value is always written at once, because a piece of its own would cost more. */
+const SMALL_SIZE = 4096;
 
 /** Stands for a large value in a written answer. JSON never contains this character, because it has to be escaped. */
 const PLACEHOLDER = '\u0000';
 
+/** A part of a written answer: JSON as text, JSON as UTF-8, or a text that is not yet JSON. */
+export type Part = string | Buffer | LargeText;
+
+/** A text that becomes JSON piece by piece. */
+export class LargeText {
+  constructor(private readonly text: string) {}
+
+  /** Returns the whole text as JSON. */
+  toString(): string {
+    return quote(this.text);
+  }
+
+  /** Returns the text as JSON in UTF-8, in pieces. */
+  *pieces(): Generator<Buffer> {
+    yield Buffer.from('"');
+    for (const piece of piecesOf(this.text)) yield Buffer.from(quote(piece).slice(1, -1));
+    yield Buffer.from('"');
+  }
+}
+
 /** Values that the answer being written has left out so far, in order. Answers are written synchronously. */
-let leftOut: Buffer[] = [];
-/** Bytes of the values that it has written as text so far. */
-let asText = 0;
+let leftOut: (Buffer | LargeText)[] | undefined;
+/** Size of the values that it has written at once so far. */
+let written = 0;
 
 /** Writes a value that is JSON already. A large one is left out of the text, with a placeholder in its position. */
 export function writeJson(value: Buffer): string {
-  if (value.length <= SMALL_BYTES || asText + value.length <= LARGE_BYTES) {
-    asText += value.length;
-    return value.toString('utf8');
-  }
-  leftOut.push(value);
+  return isWrittenAtOnce(value.length) ? value.toString('utf8') : leaveOut(value);
+}
+
+/** Writes a text. A large one is left out, with a placeholder in its position. */
+export function writeText(text: string): string {
+  return text.length <= SMALL_SIZE || isWrittenAtOnce(text.length) ? quote(text) : leaveOut(new LargeText(text));
+}
+
+function isWrittenAtOnce(size: number): boolean {
+  if (size > SMALL_SIZE && written + size > LARGE_SIZE && leftOut !== undefined) return false;
+  written += size;
+  return true;
+}
+
+function leaveOut(value: Buffer | LargeText): string {
+  leftOut?.push(value);
   return PLACEHOLDER;
 }
 
 /** Runs `write`. Returns its text together with the values that it has left out. */
-export function collectLargeValues(write: () => string): { readonly text: string; readonly values: readonly Buffer[] } {
-  leftOut = [];
-  asText = 0;
-  const text = write();
-  const values = leftOut;
-  leftOut = [];
-  return { text, values };
+export function collectLargeValues(write: () => string): {
+  readonly text: string;
+  readonly values: readonly (Buffer | LargeText)[];
+} {
+  const values: (Buffer | LargeText)[] = [];
+  leftOut = values;
+  written = 0;
+  try {
+    return { text: write(), values };
+  } finally {
+    leftOut = undefined;
+  }
 }
 
 /** Returns the parts of a written text: its strings, with the values that were left out between them. */
-export function partsOf(text: string, values: readonly Buffer[]): (string | Buffer)[] {
+export function partsOf(text: string, values: readonly (Buffer | LargeText)[]): Part[] {
   if (values.length === 0) return [text];
   return text.split(PLACEHOLDER).flatMap((part, i) => {
     const value = values[i];

@@ -1,7 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
-import { writeJson } from './large-values.js';
+import { writeJson, writeText } from './large-values.js';
 import { quote, quoteTime } from './text.js';
 
 /** Writes one value as JSON; absent values become null. */
@@ -61,7 +61,7 @@ function compileShape(contract: Contract, shape: FieldShape, writersOf: Writers)
 function compileElement(contract: Contract, element: Element, writersOf: Writers): Write {
   switch (element.kind) {
     case 'string':
-      return (value) => (typeof value === 'string' ? quote(value) : 'null');
+      return (value) => (typeof value === 'string' ? writeText(value) : 'null');
     case 'boolean':
       return (value) => (value === true ? 'true' : value === false ? 'false' : 'null');
     case 'integer':
