@@ -98,6 +98,19 @@ test('a denial is recorded with the refused endpoint', async () => {
   expect(await events(`action=access.denied&actor_id=${owner.user.id}`)).toEqual([]);
 });
 
+test('restricting a resource and letting it inherit access again are recorded', async () => {
+  const body = { type: 'folder', name: 'Modes', workspace_id: workspace.id };
+  const { id } = (await owner.post<Resource>('/resources', body)).data;
+  const changes = `action=access_mode.changed&target_id=${id}`;
+  const about = { outcome: 'success', person_id: owner.user.id, workspace_id: workspace.id };
+  await owner.post(`/resources/${id}/permissions`, { access_mode: 'restricted' });
+  await recorded(changes, { ...about, details: { access_mode: 'restricted' } });
+  await owner.patch(`/resources/${id}`, { access_mode: 'restricted', description: 'Still' });
+  await owner.patch(`/resources/${id}`, { access_mode: 'inherit', name: 'Open' });
+  await recorded(changes, { ...about, details: { access_mode: 'inherit' } });
+  expect(await events(changes)).toHaveLength(2);
+});
+
 test('an administrator who opens a restricted resource without a grant is recorded once', async () => {
   const colleague = await colleagueAs('admin');
   const editor = await colleagueAs('editor');

@@ -137,6 +137,7 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.resources.permission.granted': permission,
   'commonplace.resources.permission.changed': permission,
   'commonplace.resources.permission.revoked': permission,
+  'commonplace.resources.access_mode.changed': fact('resource', 'resourceId', ['accessMode']),
   'commonplace.resources.restricted_resource.accessed': restrictedResourceAccessed,
   'commonplace.resources.access_request.created': accessRequest,
   'commonplace.resources.access_request.decided': accessRequest,

@@ -30,6 +30,15 @@ export function publishPermission(
   context.work.publish(context.event(`permission.${verb}`, node.id, data, node.tenant));
 }
 
+/** Publishes that a node was restricted, or inherits access again. */
+export function publishAccessMode(
+  context: Pick<CallContext, 'work' | 'event'>,
+  { id, workspaceId, tenant, restricted }: Pick<Node, 'id' | 'workspaceId' | 'tenant' | 'restricted'>,
+): void {
+  const data = { resourceId: id, workspaceId, accessMode: restricted ? 'restricted' : 'inherit' };
+  context.work.publish(context.event('access_mode.changed', id, data, tenant));
+}
+
 /** Publishes that an access request was created or decided, with the people to notify. */
 export function publishAccessRequest(
   context: Pick<CallContext, 'work' | 'event'>,

@@ -13,6 +13,7 @@ import { replaceNode } from '../nodes/replace.js';
 import { noteShift } from '../nodes/shifts.js';
 import { announce, type Below, enqueue, loadBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireCapability, requireWritable, type Seen } from '../policy.js';
+import { publishAccessMode } from '../sharing/events.js';
 import { keepManager, moveGrants } from '../sharing/grants.js';
 import { endOfOwn } from '../sharing/own-terms.js';
 import { writeContent } from '../snapshots/write-content.js';
@@ -75,6 +76,7 @@ export async function updateNode(
   const moved = below === 'large' ? [] : await rewriteBelow(parts, written, below.nodes, context);
   const verb = asksMove ? 'resource.moved' : 'resource.updated';
   publishChange(context, { verb, fields: [...mask] }, written, moved);
+  if (written.restricted !== node.restricted) publishAccessMode(context, written);
   return { node: await replaceContent(parts, written, request.input, context), accessChange: change };
 }
 
