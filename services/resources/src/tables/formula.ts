@@ -57,6 +57,20 @@ export function parseFormula(text: string): Formula {
   };
 }
 
+/** Matches texts in quotation marks, references in braces, and words that no parenthesis follows. */
+const WORDS = /"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'|\{([^{}]+)\}|\b([A-Za-z_]\w*)\b(?!\s*\()/g;
+
+/** Returns a formula with other references to columns, where `to` returns one; the formula itself if it cannot be parsed. */
+export function redirectFormula(text: string, to: (reference: string) => string | undefined): string {
+  if (checkExpression(text) !== undefined) return text;
+  const references = new Set(parseFormula(text).references);
+  return text.replace(WORDS, (whole, braced?: string, word?: string) => {
+    const reference = braced?.trim() ?? word ?? '';
+    const target = references.has(reference) ? to(reference) : undefined;
+    return target === undefined ? whole : `{${target}}`;
+  });
+}
+
 /** Returns why a formula cannot be parsed; undefined if it can. */
 export function checkExpression(text: string): string | undefined {
   try {

@@ -13,6 +13,7 @@ import {
 } from './column.js';
 import { isRecord, mintChoice, readOptions } from './column-options.js';
 import type { Faults } from './faults.js';
+import { followRenames } from './follow-renames.js';
 import { MAX_CHOICES, MAX_COLUMNS } from './limits.js';
 
 /** The columns after a write, and how existing values are converted to them. */
@@ -84,7 +85,7 @@ export function planColumns(
   });
   const used = new Set(matched.map(({ before }) => before?.id));
   const others = old.columns.filter(({ id }) => !used.has(id));
-  const columns = keepOthers ? merge(old.columns, written) : written;
+  const columns = followRenames(keepOthers ? merge(old.columns, written) : written, old.columns);
   if (columns.length > MAX_COLUMNS) {
     faults.add('columns', 'too_many_items', `A table may have at most ${MAX_COLUMNS} columns.`);
   }

@@ -462,6 +462,49 @@ describe('refusals', () => {
   });
 });
 
+test('formulas follow columns that are renamed', async () => {
+  const formula = (id: string, expression: string) => ({ id, name: id, type: 'formula', options: { expression } });
+  const columns = [
+    { id: 'p', name: 'Price', type: 'number' },
+    { id: 'q', name: 'Qty', type: 'number' },
+    formula('f1', '{Price} * { Qty } + p + Qty'),
+    formula('f2', '"{Price}" || {Price} || max(Price, 1)'),
+    formula('f3', '{Price} + 1'),
+  ];
+  const id = await tables.create(columns, [{ id: 'r', cells: { p: 2, q: 3 } }]);
+  const before = (await tables.read(id)).rows[0]?.cells;
+  const expressions = async () => {
+    const shown = (await tables.read(id)).columns as { options: { expression?: string } }[];
+    return shown.flatMap(({ options }) => options.expression ?? []);
+  };
+  // The names are exchanged, in a list of columns that was read before.
+  const [price, qty, f1, f2] = columns;
+  const f3 = formula('f3', '{Qty} + 1');
+  await tables.write(id, {
+    mode: 'upsert',
+    columns: [{ ...price, name: 'Qty' }, { ...qty, name: 'Price' }, f1, f2, f3],
+    rows: [],
+  });
+  expect(await expressions()).toEqual([
+    '{Qty} * {Price} + p + {Price}',
+    '"{Price}" || {Qty} || max({Qty}, 1)',
+    '{Qty} + 1',
+  ]);
+  expect((await tables.read(id)).rows[0]?.cells).toEqual(before);
+  // Neither a name that another column has nor one with braces can be referred to.
+  await tables.write(id, {
+    mode: 'upsert',
+    columns: [
+      { id: 'p', name: 'Price' },
+      { id: 'q', name: 'Price' },
+    ],
+    rows: [],
+  });
+  await tables.write(id, { mode: 'upsert', columns: [{ id: 'p', name: '{P}' }], rows: [] });
+  expect((await expressions())[0]).toBe('{p} * {q} + p + {q}');
+  expect((await tables.read(id)).rows[0]?.cells).toEqual(before);
+});
+
 test('typecast converts values and creates choices', async () => {
   const columns = [
     ...COLUMNS,
