@@ -235,6 +235,28 @@ describe('a tool', () => {
     expect((await tool.plan({}, contextOf())).toolHash).not.toBe(toolHash);
   });
 
+  test('of the first list is accepted also if the owner accepts all before the server was called', async () => {
+    const server = await start([{ name: 'find', description: 'Finds.' }]);
+    server.intercept = (_, response) => response.writeHead(500).end() !== undefined;
+    const { id } = await create(server.url, { name: 'tickets' });
+    await stage.probe(id);
+    await update(id, { acceptTools: Buffer.from('"all"') }, ['accept_tools']);
+    server.intercept = () => false;
+    await update(id, { refresh: true }, ['refresh']);
+    await stage.probe(id);
+    expect((await list())[0]?.pendingTools).toEqual([]);
+    expect([...(await toolsNow()).keys()]).toEqual(['tickets__find']);
+  });
+
+  test('that the server does not have cannot be accepted', async () => {
+    const { id } = await connected([{ name: 'find', description: 'Finds.' }]);
+    const acceptTools = Buffer.from('["find","fnid"]');
+    await expect(update(id, { acceptTools }, ['accept_tools'])).rejects.toMatchObject({
+      ...{ reason: 'not_found', param: 'accept_tools[1]' },
+    });
+    await update(id, { acceptTools: Buffer.from('["find"]') }, ['accept_tools']);
+  });
+
   test("is planned by the owner's settings, whatever its server claims", async () => {
     const requireApproval = Buffer.from('{"never":["look","pay"]}');
     await connected([{ name: 'look' }, { name: 'pay' }, { name: 'note' }], {

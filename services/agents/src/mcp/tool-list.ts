@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { NotFound } from '@commonplace/kit/errors';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { visible } from '../domain/passage.js';
 import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
@@ -102,8 +103,12 @@ export function compareTools(before: Lists, listed: readonly McpToolRecord[]): L
   };
 }
 
-/** Accepts held tools and removals of tools: those with the given names, or all. */
+/**
+ * Accepts held tools and removals of tools: those with the given names, or all. Throws `NotFound` for a name that no tool
+ * has. Before the first list there is nothing to accept, and it is accepted as it is.
+ */
 export function acceptTools(before: Lists, names: readonly string[] | 'all'): Lists {
+  if (names !== 'all') requireTools(before, names);
   const isMeant = (name: string) => names === 'all' || names.includes(name);
   const accepted = before.heldTools.filter(({ name }) => isMeant(name));
   const replaced = new Set([...accepted.map(({ name }) => name), ...before.goneTools.filter(isMeant)]);
@@ -112,8 +117,14 @@ export function acceptTools(before: Lists, names: readonly string[] | 'all'): Li
     tools: tools.sort((a, b) => (a.name < b.name ? -1 : 1)),
     heldTools: before.heldTools.filter(({ name }) => !isMeant(name)),
     goneTools: before.goneTools.filter((name) => !isMeant(name)),
-    hasAccepted: true,
+    hasAccepted: before.hasAccepted,
   };
+}
+
+function requireTools({ tools, heldTools }: Lists, names: readonly string[]): void {
+  const known = new Set([...tools, ...heldTools].map(({ name }) => name));
+  const unknown = names.findIndex((name) => !known.has(name));
+  if (unknown >= 0) throw NotFound({}, { param: `accept_tools[${unknown}]` });
 }
 
 /** Returns the tools that can be called: accepted, unchanged in the latest list, and allowed by the owner. */
