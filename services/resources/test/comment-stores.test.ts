@@ -14,6 +14,7 @@ import {
   threadCollection,
 } from '../src/comments/records.js';
 import { uncomment } from '../src/comments/uncomment.js';
+import { withComments } from '../src/copies/copy.js';
 import type { Node } from '../src/domain/node.js';
 import { jobCollection, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
 import { nodeCollection } from '../src/nodes/records.js';
@@ -147,4 +148,42 @@ test('a copy has the current threads, without reactions', async () => {
   expect(reply).toMatchObject({ threadId: first?.id, parentId: first?.id, reactions: [], tenant: 't2' });
   expect(second?.threadId).toBe(second?.id);
   expect(await threads.get(first?.id as string)).toMatchObject({ resourceId: 'copy', replies: 1, status: 'open' });
+});
+
+test('a copy of many comments reads some at a time, and lets others run in between', async () => {
+  await fill('copied', 450);
+  let turns = 0;
+  let [counting, most] = [true, 0];
+  const count = () => {
+    turns++;
+    if (counting) setImmediate(count);
+  };
+  setImmediate(count);
+  // Each read takes as long as a slice of work on the event loop may.
+  const find = async (query: Query<Comment>) => {
+    most = Math.max(most, query.limit);
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    return comments.find(query);
+  };
+  const work = stage.host.store.begin();
+  const parts = { comments: { ...comments, find }, threads } as unknown as CommentParts;
+  await copyComments(parts, { id: 'copied' }, { id: 'large-copy', tenant: 't' }, { work });
+  counting = false;
+  await work.commit();
+  expect(await comments.count({ resourceId: 'large-copy' })).toBe(450);
+  expect(await threads.count({ resourceId: 'large-copy' })).toBe(450);
+  expect(most).toBeLessThanOrEqual(200);
+  expect(turns).toBeGreaterThanOrEqual(2);
+});
+
+test('comments count towards what a copy writes at a time', async () => {
+  await fill('commented', 12);
+  const size = { type: 'document', sizeBytes: 5 } as const;
+  const sizes = [
+    { id: 'commented', ...size },
+    { id: 'bare', ...size },
+    { id: 'table', type: 'table', sizeBytes: 7 } as const,
+  ];
+  expect((await withComments({ comments }, sizes)).map(({ sizeBytes }) => sizeBytes)).toEqual([5 + 12 * 1024, 5, 7]);
 });

@@ -1,6 +1,8 @@
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
+import { keyset, type Scalar } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { may } from '../domain/role.js';
 import { LimitReached } from '../errors.js';
@@ -8,7 +10,7 @@ import type { Seen } from '../policy.js';
 import { publishComment } from './events.js';
 import type { CommentParts } from './parts.js';
 import { type Anchor, COMMENT_ORDER, type Comment, type Thread } from './records.js';
-import { MAX_COMMENTS_PER_DOCUMENT, MAX_REPLIES_PER_THREAD, react, resolution, withResolution } from './rules.js';
+import { MAX_REPLIES_PER_THREAD, react, resolution, withResolution } from './rules.js';
 
 /** Returns a comment on a document. Throws NotFound, also for a comment on another document. */
 export async function commentOf(parts: CommentParts, node: Node, id: string): Promise<Comment> {
@@ -232,30 +234,36 @@ export async function copyComments(
   to: Pick<Node, 'id' | 'tenant'>,
   { work }: Pick<CallContext, 'work'>,
 ): Promise<void> {
-  const where = { resourceId: from.id };
-  const all = await parts.comments.find({ where, sort: COMMENT_ORDER, limit: MAX_COMMENTS_PER_DOCUMENT });
-  const heads = new Map<string, string>();
-  const replies = new Map<string, number>();
-  for (const { parentId = '' } of all) replies.set(parentId, (replies.get(parentId) ?? 0) + 1);
-  for (const comment of all) {
+  const { tenant, id: resourceId } = to;
+  const threads = new Map<string, { readonly head: Comment; readonly id: string; replies: number }>();
+  const breathe = createBreathe();
+  for await (const comment of commentsOf(parts, from)) {
     const id = newId();
     const isHead = comment.parentId === undefined;
-    if (isHead) heads.set(comment.id, id);
-    const threadId = heads.get(comment.threadId);
-    if (threadId === undefined) continue;
-    const { tenant } = to;
-    work.insert(parts.comments, {
-      ...comment,
-      id,
-      tenant,
-      resourceId: to.id,
-      threadId,
-      parentId: isHead ? undefined : threadId,
-      reactions: [],
-    });
-    if (!isHead) continue;
-    const { status, resolvedBy, resolvedAt } = comment;
-    const common = { tenant, resourceId: to.id, replies: replies.get(comment.id) ?? 0 };
-    work.insert(parts.threads, { id: threadId, ...common, status, resolvedBy, resolvedAt });
+    if (isHead) threads.set(comment.id, { head: comment, id, replies: 0 });
+    const thread = threads.get(comment.threadId);
+    if (thread === undefined) continue;
+    if (!isHead) thread.replies++;
+    const place = { id, tenant, resourceId, threadId: thread.id, parentId: isHead ? undefined : thread.id };
+    work.insert(parts.comments, { ...comment, ...place, reactions: [] });
+    await breathe();
+  }
+  for (const { head, id, replies } of threads.values()) {
+    const { status, resolvedBy, resolvedAt } = head;
+    work.insert(parts.threads, { id, tenant, resourceId, replies, status, resolvedBy, resolvedAt });
+  }
+}
+
+/** Number of comments that one query reads. */
+const PAGE = 200;
+
+/** Reads the comments of a document page by page, the first of a thread before its replies. */
+async function* commentsOf(parts: CommentParts, { id: resourceId }: Pick<Node, 'id'>): AsyncIterable<Comment> {
+  for (let after: Scalar[] | undefined, more = true; more; ) {
+    const page = await parts.comments.find({ where: { resourceId }, sort: COMMENT_ORDER, limit: PAGE, after });
+    yield* page;
+    const last = page.at(-1);
+    more = last !== undefined && page.length === PAGE;
+    if (last !== undefined) after = keyset(last, COMMENT_ORDER);
   }
 }

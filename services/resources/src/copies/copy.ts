@@ -3,6 +3,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
+import { countComments } from '../comments/queries.js';
 import { MAX_COPIED_BYTES, MAX_DEPTH } from '../config.js';
 import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
 import type { Copier } from '../domain/grant.js';
@@ -56,7 +57,8 @@ export async function copyResource(
   const layout = layOut(node, nodes);
   await requireRoom(parts, destination, layout, id, context);
 
-  const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), copiedBytes(node));
+  const sizes = request.includeComments ? await withComments(parts, [node, ...nodes]) : [node, ...nodes];
+  const bytes = sizes.reduce((sum, one) => sum + copiedBytes(one), 0);
   const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > MAX_COPIED_BYTES);
   const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
   const terms = {
@@ -94,13 +96,31 @@ export async function copyResource(
       request,
       head as Node,
       layout,
-      nodes,
+      sizes,
       { grants, copier, reader: subject.link === undefined ? subject.caller : undefined },
       context,
     );
   else await copyPlanned(parts, key, layout.copies, terms, context);
   const children = running ? 0 : layout.children;
   return { head: head as Node, children, count: 1 + layout.copies.length, running, skipped, skippedCount };
+}
+
+/** What decides how much copying a node writes. */
+type CopiedSize = Pick<SourceNode, 'id' | 'type' | 'sizeBytes'>;
+
+/** Bytes that a comment of usual length takes. */
+const COMMENT_BYTES = 1024;
+
+/** Adds the sizes of the comments to those of the documents, so that a copy does not write all of them at once. */
+export async function withComments(
+  parts: Pick<CopyParts, 'comments'>,
+  nodes: readonly CopiedSize[],
+): Promise<CopiedSize[]> {
+  const documents = nodes.filter(({ type }) => type === 'document').map(({ id }) => id);
+  const counts = await countComments(parts, documents);
+  return nodes.map(({ id, type, sizeBytes }) => {
+    return { id, type, sizeBytes: sizeBytes + (counts.get(id) ?? 0) * COMMENT_BYTES };
+  });
 }
 
 /** Returns the caller as the manager of restricted copies, until they may no longer write at the destination. */
@@ -148,7 +168,7 @@ export function planPieces(
   parts: CopyParts,
   { id, tenant }: Pick<TreeJob, 'id' | 'tenant'>,
   layout: Layout,
-  nodes: readonly Pick<SourceNode, 'id' | 'type' | 'sizeBytes'>[],
+  nodes: readonly CopiedSize[],
   { work }: CallContext,
 ): number {
   const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
@@ -166,7 +186,7 @@ function queue(
   { resourceId, includeComments }: CopyResourceRequest,
   head: Node,
   layout: Layout,
-  nodes: readonly SourceNode[],
+  nodes: readonly CopiedSize[],
   rights: Pick<CopyProgress, 'grants' | 'copier' | 'reader'>,
   context: CallContext,
 ): void {
