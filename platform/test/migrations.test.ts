@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
 import { inWork, type Store } from '@commonplace/kit/store';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { addFields, formatOf, type Migration, migrate, requireFormat } from '../src/runtime/index.js';
+import { addFields, formatOf, type Migration, migrate, repeatMigrations, requireFormat } from '../src/runtime/index.js';
 
 let folder: string;
 let database: SqliteDatabase;
@@ -125,3 +125,31 @@ test('of several processes at once one runs each migration, and all find it done
   expect(ran).toEqual(['one', 'two']);
   expect(outcomes.flat().sort()).toEqual(['one', 'two']);
 });
+
+test('a migration is repeated for an hour, by one of several processes every five minutes', async () => {
+  await requireFormat('notes', store(), []);
+  const { ran, migrations } = recorded('one', 'two', 'three');
+  await migrate(store(), migrations.slice(0, 1));
+  await setMigratedAt('2000-01-01T00:00:00.000Z');
+  await migrate(store(), migrations);
+  ran.length = 0;
+  const repeat = (minutes: number, known = migrations) =>
+    repeatMigrations(store(), known, Date.now() + minutes * 60_000 + 1000);
+  expect(await repeat(4)).toEqual([]);
+  expect(await repeat(5, migrations.slice(0, 2))).toEqual([]);
+  expect((await Promise.all([repeat(5), repeat(5), repeat(5)])).flat()).toEqual(['two', 'three']);
+  expect(await repeat(9)).toEqual([]);
+  expect(await repeat(11)).toEqual(['two', 'three']);
+  expect(await repeat(60)).toEqual([]);
+  expect(ran).toEqual(['two', 'three', 'two', 'three']);
+  expect(await formatOf(store(), migrations)).toEqual({ format: 4, latest: 4, pending: [] });
+});
+
+/** Lets the last migration have ended at another time. */
+async function setMigratedAt(migratedAt: string): Promise<void> {
+  const formats = await store().collection<Held>({ name: 'store_format', indexes: [] });
+  await inWork(store(), async (work) => {
+    const record = await formats.get('format');
+    if (record !== undefined) work.replace(formats, record, { ...record, migratedAt } as Held);
+  });
+}

@@ -4,8 +4,8 @@ import { newId } from '@commonplace/kit/id';
 import { type Collection, type CollectionSpec, LostRace, type Store, type StoredRecord } from '@commonplace/kit/store';
 
 /**
- * A change to a service's stored data. It may be interrupted at any point and then runs again from the start, so it
- * must be idempotent.
+ * A change to a service's stored data. It may be interrupted at any point and then runs again from the start, and where
+ * other processes write to the store it is repeated later, so it must be idempotent.
  */
 export interface Migration {
   /** Name of one or several words, for people. */
@@ -20,6 +20,11 @@ interface FormatRecord extends StoredRecord {
   readonly holder?: string;
   /** RFC 3339. */
   readonly heldUntil?: string;
+  /** When the last migration ended, and the format before it and those that ended shortly before. */
+  readonly migratedAt?: string;
+  readonly migratedFrom?: number;
+  /** When these migrations were last repeated. */
+  readonly repeatedAt?: string;
 }
 
 const formatCollection: CollectionSpec<FormatRecord> = { name: 'store_format', indexes: [] };
@@ -28,6 +33,9 @@ const FIRST = 1;
 /** Milliseconds without a renewal after which a migrating process is considered dead. */
 const HELD_MS = 30_000;
 const LOOK_MS = 500;
+/** Milliseconds between repetitions of a migration, and after it in which it is repeated. */
+export const REPEAT_MS = 5 * 60_000;
+const REPEATED_MS = 60 * 60_000;
 
 export interface FormatState {
   /** Absent if nothing has been stored yet. */
@@ -90,9 +98,55 @@ export async function migrate(
     }
     const now = await formats.get(ID);
     if (now?.holder !== holder) throw new Error('another process has taken the migration over');
-    await write(store, formats, { ...now, format: now.format + 1 });
+    await write(store, formats, { ...now, ...migratedNow(now), format: now.format + 1 });
     ran.push(next.name);
   }
+}
+
+/**
+ * Repeats the last migrations of a store, if they ended within the last hour and were not repeated for five minutes:
+ * processes of the previous release that still ran may have written records meanwhile. Of several processes one repeats
+ * them. Returns the names of those that this process has repeated.
+ */
+export async function repeatMigrations(
+  store: Store,
+  migrations: readonly Migration[],
+  now = Date.now(),
+): Promise<string[]> {
+  const formats = await store.collection(formatCollection);
+  const record = await formats.get(ID);
+  const isCurrent = record?.format === FIRST + migrations.length;
+  if (record === undefined || !isCurrent || !isFree(record) || !isToRepeat(record, now)) return [];
+  const holder = newId();
+  try {
+    await write(store, formats, { ...record, holder, heldUntil: held(), repeatedAt: new Date(now).toISOString() });
+  } catch (error) {
+    if (error instanceof LostRace) return [];
+    throw error;
+  }
+  const again = migrations.slice((record.migratedFrom ?? FIRST) - FIRST);
+  try {
+    await holding(store, formats, holder, async () => {
+      for (const migration of again) await migration.run(store);
+    });
+  } finally {
+    await release(store, formats, holder);
+  }
+  return again.map(({ name }) => name);
+}
+
+function isToRepeat({ migratedAt = '', repeatedAt = migratedAt }: FormatRecord, now: number): boolean {
+  return now - Date.parse(migratedAt) < REPEATED_MS && now - Date.parse(repeatedAt) >= REPEAT_MS;
+}
+
+/** Returns what a record notes of a migration that ends now. */
+function migratedNow({ format, migratedAt = '', migratedFrom }: FormatRecord): Partial<FormatRecord> {
+  const isFirst = !(Date.now() - Date.parse(migratedAt) < REPEATED_MS);
+  return {
+    migratedAt: new Date().toISOString(),
+    migratedFrom: isFirst ? format : (migratedFrom ?? format),
+    repeatedAt: undefined,
+  };
 }
 
 /**
@@ -109,7 +163,7 @@ async function taken(
     try {
       const record = (await formats.get(ID)) ?? (await insert(store, formats));
       if (record.format > latest) throw newer('a service', record.format, latest);
-      const free = record.holder === undefined || record.holder === holder || isPast(record.heldUntil);
+      const free = isFree(record) || record.holder === holder;
       if (free && record.format === latest && record.holder === undefined) return undefined;
       if (free) return await write(store, formats, { ...record, holder, heldUntil: held() });
     } catch (error) {
@@ -167,6 +221,7 @@ async function write(store: Store, formats: Collection<FormatRecord>, record: Fo
 }
 
 const held = (): string => new Date(Date.now() + HELD_MS).toISOString();
+const isFree = ({ holder, heldUntil }: FormatRecord): boolean => holder === undefined || isPast(heldUntil);
 const isPast = (time: string | undefined): boolean => time === undefined || time <= new Date().toISOString();
 
 function newer(service: string, format: number, latest: number): ConfigError {

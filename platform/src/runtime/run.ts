@@ -26,6 +26,7 @@ import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
 import { formatOf, requireFormat } from './migrations.js';
 import type { ClientOf, Host, Implementation, ServiceModule, StartedModule } from './module.js';
+import { startRepeats } from './repeats.js';
 import { processSettings } from './settings.js';
 import { fetchedKeys, observeFormat } from './signals.js';
 import { VERSION } from './version.js';
@@ -152,11 +153,14 @@ export async function run(
   server?.setReady(true);
   const stores = modules.filter((module) => module.stores).map((module) => adapters.store(module));
   const housekeeping = startHousekeeping(stores, adapters.prune, log);
+  const repeats = startRepeats(modules, adapters.store, log);
   log.info('process.ready', { modules: [...here], uptime_ms: Math.round(process.uptime() * 1000) });
   return {
     grpcPort: server?.port,
     metricsPort: telemetry.metricsPort,
     close: async () => {
+      // A migration can take longer than a stop may, and is repeated by another process.
+      void repeats.close();
       await housekeeping.close();
       await shutDown(started, server, channels, adapters, telemetry, log);
       shedding.close();
