@@ -64,6 +64,7 @@ export async function openDeadLetters(store: Store, spec: AnyQueueSpec): Promise
         ...record,
         [spec.due]: timestamp(Date.now()),
         failures: undefined,
+        waits: undefined,
         deadAt: undefined,
         deadLetter: undefined,
       })),

@@ -72,6 +72,8 @@ const MAX_RACE_DELAY_MS = 50;
 /** Facts about a failed attempt that are written to the record. */
 export interface Failure {
   readonly failures: number;
+  /** How many of the failures do not count. */
+  readonly waits: number;
   readonly dead?: DeadLetter;
   /** Milliseconds until the next attempt; absent if there is none. */
   readonly retryMs?: number;
@@ -196,10 +198,14 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
     );
   }
 
-  fail({ failures, dead, retryMs }: Failure): Promise<void> {
+  fail({ failures, waits, dead, retryMs }: Failure): Promise<void> {
     const { now } = this.context;
     const due = this.due(retryMs === undefined ? undefined : now() + retryMs);
-    const failed = { failures, ...(dead !== undefined && { deadAt: dead.at, deadLetter: dead }) };
+    const failed = {
+      failures,
+      ...(waits > 0 && { waits }),
+      ...(dead !== undefined && { deadAt: dead.at, deadLetter: dead }),
+    };
     return this.close((record) => ({ ...record, ...failed, ...due, lease: this.noLease }));
   }
 
@@ -306,7 +312,7 @@ class Hold<T extends JobRecord> implements OwnHold<T> {
   }
 }
 
-const NO_FAILURE = { failures: undefined, deadAt: undefined, deadLetter: undefined } as const;
+const NO_FAILURE = { failures: undefined, waits: undefined, deadAt: undefined, deadLetter: undefined } as const;
 
 function resolveChange<T extends JobRecord>(change: Change<T>, record: T): Changes<T> {
   return typeof change === 'function' ? change(record) : change;

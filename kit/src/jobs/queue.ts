@@ -1,6 +1,7 @@
+import { isPassing as isUnavailable } from '../errors/index.js';
 import { newId } from '../id/index.js';
 import type { Log } from '../log/index.js';
-import { type Collection, inWork, type Scalar, type Store, type UnitOfWork } from '../store/index.js';
+import { type Collection, inWork, LostRace, type Scalar, type Store, type UnitOfWork } from '../store/index.js';
 import { continuing } from '../telemetry/index.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import { type Changes, claimJob, type HeldJob, type HoldContext, JobLost, type OwnHold } from './held-job.js';
@@ -29,8 +30,13 @@ export interface QueueOptions<T extends JobRecord> {
    * a dead letter.
    */
   onGivenUp?(job: HeldJob<T>, error: unknown): Promise<void>;
-  /** Returns whether an error must not be retried. It is the job's `failures`-th consecutive failure. */
-  isFinal?(error: unknown, failures: number): boolean;
+  /** Returns whether an error must not be retried. */
+  isFinal?(error: unknown): boolean;
+  /**
+   * Returns whether an error says nothing about the job, because something that it needs was unavailable: it is retried,
+   * and does not count towards `maxFailures`. By default, `isPassing` of the kit decides, and lost races pass.
+   */
+  isPassing?(error: unknown): boolean;
   /** Maximum number of jobs that this process works on at the same time. */
   readonly concurrency: number;
   /** Limits the number of jobs of one group that this process works on at the same time. */
@@ -41,8 +47,13 @@ export interface QueueOptions<T extends JobRecord> {
    */
   pick?(room: number, running: ReadonlySet<string>): Promise<readonly T[]>;
   readonly leaseMs?: number;
-  /** Number of consecutive failures after which a job is given up. */
+  /** Number of consecutive failures after which a job is given up. Those that pass do not count. */
   readonly maxFailures?: number;
+  /**
+   * Number of consecutive failures that pass and do not count. Further ones do, so that a job that itself makes a service
+   * fail is given up in the end.
+   */
+  readonly maxWaits?: number;
   readonly backoff?: Backoff;
   /**
    * Whether all waiting jobs become due when a process starts that uses the store alone, rather than only those that a
@@ -76,6 +87,8 @@ export interface Queue<T extends JobRecord> {
 
 const LEASE_MS = 30_000;
 const MAX_FAILURES = 12;
+/** With `BACKOFF`, an outage of a week, as long as outboxes keep their events. */
+const MAX_WAITS = 1_000;
 const BACKOFF: Backoff = { firstMs: 5_000, maxMs: 600_000 };
 /** Number of records that one query reads. */
 const PAGE = 100;
@@ -269,12 +282,14 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       return 'stopped';
     }
     const { spec, log, maxFailures = MAX_FAILURES, retryDeadAfterMs, backoff = BACKOFF } = this.options;
-    const failures = (hold.record.failures ?? 0) + 1;
-    const isOver = failures >= maxFailures || (this.options.isFinal?.(error, failures) ?? false);
-    const about = { queue: spec.name, job_id: hold.record.id, job: spec.describe(hold.record), failures, error };
+    const counts = this.countFailure(hold.record, error);
+    const { failures, waits } = counts;
+    const waited = waits > (hold.record.waits ?? 0);
+    const isOver = (!waited && failures - waits >= maxFailures) || (this.options.isFinal?.(error) ?? false);
+    const about = { queue: spec.name, job_id: hold.record.id, job: spec.describe(hold.record), failures, waits, error };
     if (!isOver) {
       log.warn('job.failed', about);
-      await hold.fail({ failures, retryMs: backoffMs(backoff, failures, (this.options.random ?? Math.random)()) });
+      await hold.fail({ ...counts, retryMs: backoffMs(backoff, failures, (this.options.random ?? Math.random)()) });
       return 'failed';
     }
     log.error('job.given_up', about);
@@ -284,13 +299,19 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       if (!hold.isHeld) throw ending;
       // The owner's records could not be written, so ending the job is retried after the maximum backoff.
       log.error('job.not_ended', { ...about, error: ending });
-      await hold.fail({ failures, retryMs: backoff.maxMs });
+      await hold.fail({ ...counts, retryMs: backoff.maxMs });
       return 'given_up';
     }
     if (!hold.isHeld) return 'given_up';
     const dead = { at: hold.record.deadAt ?? timestamp(this.now()), ...describeError(error) };
-    await hold.fail({ failures, dead, ...(retryDeadAfterMs !== undefined && { retryMs: retryDeadAfterMs }) });
+    await hold.fail({ ...counts, dead, ...(retryDeadAfterMs !== undefined && { retryMs: retryDeadAfterMs }) });
     return 'given_up';
+  }
+
+  /** Returns the counts of a job's consecutive failures after another one. */
+  private countFailure({ failures = 0, waits = 0 }: T, error: unknown): { failures: number; waits: number } {
+    const { maxWaits = MAX_WAITS, isPassing = passesByDefault } = this.options;
+    return { failures: failures + 1, waits: waits < maxWaits && isPassing(error) ? waits + 1 : waits };
   }
 
   /** Makes jobs due that a dead process held, or all waiting jobs with `allDueAtStart`. */
@@ -312,6 +333,10 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
       after = [dueAt(spec, last) as string, last.id];
     }
   }
+}
+
+function passesByDefault(error: unknown): boolean {
+  return isUnavailable(error) || error instanceof LostRace;
 }
 
 const MAX_MESSAGE_LENGTH = 500;

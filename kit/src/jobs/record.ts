@@ -18,6 +18,8 @@ export interface JobRecord extends StoredRecord {
   readonly lease?: { readonly holder: string; readonly epoch: number } | undefined;
   /** Number of consecutive failures of the job. */
   readonly failures?: number | undefined;
+  /** How many of these failures do not count towards giving the job up, because something that it needs was unavailable. */
+  readonly waits?: number | undefined;
   /** When the job was given up, RFC 3339. */
   readonly deadAt?: string | undefined;
   readonly deadLetter?: DeadLetter | undefined;

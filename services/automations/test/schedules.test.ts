@@ -713,7 +713,7 @@ test('a fire waits for an unavailable service, and a permanent error ends it', a
   for (let tries = 0; tries < 15; tries++) await failsOnce();
   expect(await stage.outcomes(id)).toEqual([['12:00:00', 'started']]);
   error = broken;
-  await failsOnce();
+  for (let tries = 0; tries < 12; tries++) await failsOnce();
   await stage.until(id, [['12:00:00', 'failed_to_start']]);
   expect((await stage.get(id)).fires[0]).toMatchObject({ reason: 'internal_error' });
   expect((await stage.get(id)).consecutiveFailures).toBe(1);

@@ -48,8 +48,8 @@ test('an upload waits for an unavailable bucket, and fails of another error', as
   expect(await runUpload(Internal())).toBeUndefined();
 });
 
-/** Runs an export that has failed `failures` times already, once. Returns its record. */
-async function runExport(error: Error, failures: number): Promise<ArchiveRecord | undefined> {
+/** Runs an export once that has failed `failures` times already, `waits` times for an outage. Returns its record. */
+async function runExport(error: Error, failures: number, waits = 0): Promise<ArchiveRecord | undefined> {
   const parts: ArchiveParts = {
     ...played.parts,
     archives: await played.parts.store.collection(archiveCollection),
@@ -62,7 +62,16 @@ async function runExport(error: Error, failures: number): Promise<ArchiveRecord 
     work.insert(parts.archives, {
       ...{ attempt: 0, total: 0, resources: 0, files: 0, failed: 0, faults: [], cursor: '' },
       ...{ steps: 0, parts: 0, offset: 0, entries: 0, format: 'native' as const, status: 'running' as const },
-      ...{ id: newId(), tenant: newId(), workspaceId: newId(), userId: newId(), orgId: '', workspace: {}, failures },
+      ...{
+        id: newId(),
+        tenant: newId(),
+        workspaceId: newId(),
+        userId: newId(),
+        orgId: '',
+        workspace: {},
+        failures,
+        waits,
+      },
       include: { files: true, comments: true, snapshots: true, permissions: true },
       ...{ createdBy: { type: 'user', id: newId(), name: 'P' }, createdAt: now, leaseUntil: now },
     }),
@@ -74,8 +83,8 @@ async function runExport(error: Error, failures: number): Promise<ArchiveRecord 
 }
 
 test('an export outlasts 20 minutes without something that it needs, and not as many other failures', async () => {
-  expect(await runExport(AWAY, 20)).toMatchObject({ status: 'running', failures: 21 });
-  expect(await runExport(AWAY, 29)).toMatchObject({ status: 'failed' });
+  expect(await runExport(AWAY, 20, 20)).toMatchObject({ status: 'running', failures: 21 });
+  expect(await runExport(AWAY, 29, 22)).toMatchObject({ status: 'failed' });
   expect(await runExport(Internal(), 7)).toMatchObject({ status: 'failed' });
 });
 

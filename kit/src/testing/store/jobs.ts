@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
+import { Unavailable } from '../../errors/index.js';
 import { newId } from '../../id/index.js';
 import {
   DEAD_INDEX,
@@ -13,7 +14,7 @@ import {
   type QueueSpec,
 } from '../../jobs/index.js';
 import { createLog } from '../../log/index.js';
-import { type Collection, inWork, type Store, type StoredRecord } from '../../store/index.js';
+import { type Collection, inWork, LostRace, type Store, type StoredRecord } from '../../store/index.js';
 import type { Duties } from '../suite/duties.js';
 import { eventually } from '../suite/eventually.js';
 import type { Bench } from './harness.js';
@@ -234,6 +235,35 @@ export function jobDuties(duty: Duties, use: () => Bench): void {
     expect(await chores.get(ended)).toMatchObject({ turns: 99 });
     expect((await chores.get(ended))?.deadAt).toBeUndefined();
     expect(await chores.get(silent)).toMatchObject({ failures: 1, deadLetter: { message: 'refused' } });
+  });
+
+  withChores('a failure that passes does not count towards giving up, up to a number of them', async (chores) => {
+    const away = () => Unavailable();
+    let failure: () => Error = away;
+    const queue = await chores.open({
+      ...{ maxFailures: 2, maxWaits: 5, backoff: { firstMs: 0, maxMs: 0 } },
+      run: async () => {
+        throw failure();
+      },
+    });
+    const attempt = async (id: string) => {
+      await chores.change(id, { dueAt: new Date().toISOString() });
+      await queue.runNow((await chores.get(id)) as Chore);
+      const { failures, waits, deadLetter } = (await chores.get(id)) as Chore;
+      return [failures, waits, deadLetter?.code];
+    };
+    const [patient, hopeless] = [await chores.add({ label: 'patient' }), await chores.add({ label: 'hopeless' })];
+    for (let i = 1; i <= 4; i++) expect(await attempt(patient)).toEqual([i, i, undefined]);
+    failure = () => new Error('refused');
+    expect(await attempt(patient)).toEqual([5, 4, undefined]);
+    failure = () => new LostRace('chores', patient);
+    expect(await attempt(patient)).toEqual([6, 5, undefined]);
+    failure = () => new Error('refused');
+    expect(await attempt(patient)).toEqual([7, 5, 'Error']);
+    failure = away;
+    for (let i = 1; i <= 5; i++) expect(await attempt(hopeless)).toEqual([i, i, undefined]);
+    expect(await attempt(hopeless)).toEqual([6, 5, undefined]);
+    expect(await attempt(hopeless)).toEqual([7, 5, 'service_unavailable']);
   });
 
   withChores('a job whose onGivenUp fails waits for another attempt, and is ended then', async (chores) => {

@@ -30,7 +30,7 @@ export function doneFire<T extends Omit<FireRecord, 'version'>>(
 ): T {
   return {
     ...fire,
-    ...{ state: 'done', dueAt: undefined, launch: undefined, failures: undefined, ...unheld(fire) },
+    ...{ state: 'done', dueAt: undefined, launch: undefined, failures: undefined, waits: undefined, ...unheld(fire) },
     ...{ deleteAt: timestamp(now + keepMs), ...fields },
   };
 }

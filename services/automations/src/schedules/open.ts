@@ -1,4 +1,4 @@
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, isPassing as isUnavailable } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
@@ -88,25 +88,17 @@ export async function openSchedules(shared: Shared): Promise<Feature> {
   };
 }
 
-/** Number of consecutive failures after which an error is final, unless a service or a store is unavailable. */
-const MAX_FAILURES = 12;
-
 /**
  * Retries without limit as long as a service or store is unavailable; slots missed in the meantime are handled
  * afterwards. Any other persistent error ends the job.
  */
-const PERSISTENT = {
-  maxFailures: Number.POSITIVE_INFINITY,
-  backoff: { firstMs: 250, maxMs: 30_000 },
-  isFinal: (error: unknown, failures: number) => failures >= MAX_FAILURES && !isPassing(error),
-} as const;
+const PERSISTENT = { maxWaits: Number.POSITIVE_INFINITY, backoff: { firstMs: 250, maxMs: 30_000 }, isPassing } as const;
 
 function isPassing(error: unknown): boolean {
-  if (error instanceof LostRace) return true;
-  return error instanceof AppError && PASSING.has(error.code);
+  if (error instanceof LostRace || isUnavailable(error)) return true;
+  return error instanceof AppError && error.code === 'RESOURCE_EXHAUSTED';
 }
 
-const PASSING: ReadonlySet<AppError['code']> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED']);
 /** Interval in which a planning job that became a dead letter is retried without an operator. */
 const RETRY_DEAD_MS = 3_600_000;
 

@@ -20,6 +20,8 @@ type StartParts = Pick<
 const CONCURRENCY = 8;
 /** The backoff of retries; a restarting service is unavailable for some seconds. */
 const BACKOFF = { firstMs: 1_000, maxMs: 600_000 };
+/** About nine hours: after an outage that is longer, nobody expects the run any more. */
+const MAX_WAITS = 60;
 
 /** Returns the id of the run that an assignment starts, which is the same for every attempt. */
 export const runIdOf = (itemId: string, assignment: number): string =>
@@ -46,7 +48,7 @@ export function requestRun(
 export function openRunStartQueue(parts: StartParts): Promise<Queue<RunStartRecord>> {
   const { store, log, now } = parts;
   return openQueue<RunStartRecord>({
-    ...{ store, log, now, spec: runStartQueue, concurrency: CONCURRENCY, backoff: BACKOFF },
+    ...{ store, log, now, spec: runStartQueue, concurrency: CONCURRENCY, backoff: BACKOFF, maxWaits: MAX_WAITS },
     run: (job) => startRun(parts, job),
     onGivenUp: (job) => refuse(parts, job, 'unavailable'),
   });

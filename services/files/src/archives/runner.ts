@@ -1,4 +1,4 @@
-import { AppError, isPassing } from '@commonplace/kit/errors';
+import { AppError } from '@commonplace/kit/errors';
 import { createPeriodic, type HeldJob, openQueue, type Periodic, type Queue } from '@commonplace/kit/jobs';
 import { isOverQuota } from '../storage/quota.js';
 import { expireArchives, removeSteps } from './expire.js';
@@ -9,8 +9,8 @@ import { releaseArchive } from './room.js';
 
 /** Exports that a process runs concurrently. */
 const CONCURRENCY = 2;
-/** Consecutive failures after which an export fails; more if something that it needs is unavailable, for 20 minutes. */
-const [MAX_FAILURES, MAX_WAITS] = [8, 30];
+/** Consecutive failures after which an export fails, besides those of 20 minutes in which something that it needs is unavailable. */
+const [MAX_FAILURES, MAX_WAITS] = [8, 22];
 const BACKOFF = { firstMs: 5_000, maxMs: 60_000 };
 const EXPIRY_INTERVAL_MS = 60_000;
 
@@ -21,7 +21,8 @@ export function openArchiveQueue(parts: ArchiveParts): Promise<Queue<ArchiveReco
     log: parts.log,
     spec: archiveQueue,
     concurrency: CONCURRENCY,
-    maxFailures: MAX_WAITS,
+    maxFailures: MAX_FAILURES,
+    maxWaits: MAX_WAITS,
     backoff: BACKOFF,
     onClaim: (_, { attempt, startedAt = new Date().toISOString() }) => ({
       status: 'running',
@@ -29,8 +30,7 @@ export function openArchiveQueue(parts: ArchiveParts): Promise<Queue<ArchiveReco
       attempt: attempt + 1,
     }),
     run: (job) => runExport(parts, job),
-    isFinal: (error, failures) =>
-      isRefusal(error) || isOverQuota(error) || (failures >= MAX_FAILURES && !isPassing(error)),
+    isFinal: (error) => isRefusal(error) || isOverQuota(error),
     onGivenUp: (job, error) => failExport(parts, job, error),
   });
 }

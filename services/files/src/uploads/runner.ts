@@ -1,4 +1,3 @@
-import { isPassing } from '@commonplace/kit/errors';
 import { type HeldJob, openQueue, type Queue } from '@commonplace/kit/jobs';
 import { type Upload, uploadQueue } from '../storage/records.js';
 import { completeUpload, missingParts } from './complete.js';
@@ -10,8 +9,6 @@ import { refusedWriter } from './writer.js';
 /** Uploads that a process handles concurrently, not counting those that requests start. */
 const CONCURRENCY = 4;
 const LEASE_MS = 60_000;
-/** Consecutive failures after which an upload fails, unless the bucket is unavailable: it waits for that until it expires. */
-const MAX_FAILURES = 12;
 const BACKOFF = { firstMs: 30_000, maxMs: 120_000 };
 
 /** Opens the queue that fetches from URLs and completes uploads whose bytes arrived without this process noticing. */
@@ -24,8 +21,8 @@ export function openUploadQueue(
     spec: uploadQueue,
     concurrency: CONCURRENCY,
     leaseMs: LEASE_MS,
-    maxFailures: Number.POSITIVE_INFINITY,
-    isFinal: (error, failures) => failures >= MAX_FAILURES && !isPassing(error),
+    // An upload waits for the bucket until it expires.
+    maxWaits: Number.POSITIVE_INFINITY,
     backoff: BACKOFF,
     // The last part may have arrived just before the process died.
     allDueAtStart: true,

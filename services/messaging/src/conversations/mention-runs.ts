@@ -46,6 +46,8 @@ export function startMentioned(
 }
 
 const WAIT_MS = 3_000;
+/** About nine hours: after an outage that is longer, nobody expects a reply any more. */
+const MAX_WAITS = 60;
 const POLL_MS = 20;
 
 /** Waits until the runs were started or refused, at most 3 s, so that the sender can follow them at once. */
@@ -77,7 +79,7 @@ export function openMentionRunQueue(
 ): Promise<Queue<MentionRunRecord>> {
   const { store, log, now } = parts;
   return openQueue<MentionRunRecord>({
-    ...{ store, log, now, spec: mentionRunQueue, concurrency: 8 },
+    ...{ store, log, now, spec: mentionRunQueue, concurrency: 8, maxWaits: MAX_WAITS },
     async run(job) {
       const {
         id,

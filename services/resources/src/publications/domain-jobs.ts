@@ -42,10 +42,10 @@ async function checkDomain(parts: DomainParts, job: HeldJob<DomainRecord>, now: 
   });
   const after = await withCertificate(parts, domainAfter(job.record, found, now), now);
   await job.endIn(async (work, domain) => {
-    const { lease, failures, deadAt, deadLetter } = domain;
+    const { lease, failures, waits, deadAt, deadLetter } = domain;
     // The domain was claimed again since the DNS query, so its records may have been set meanwhile.
     const nextCheckAt = job.isPrompted ? now : after.nextCheckAt;
-    const checked = { ...after, nextCheckAt, lease, failures, deadAt, deadLetter };
+    const checked = { ...after, nextCheckAt, lease, failures, waits, deadAt, deadLetter };
     const written = await writeChecked(parts, domain, checked, work);
     if ((written.status === 'active') === (domain.status === 'active')) return;
     const publication = await parts.publications.get(domain.publicationId);

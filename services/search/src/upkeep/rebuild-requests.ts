@@ -49,7 +49,7 @@ export function requestRebuild(store: Store, now = new Date().toISOString()): Pr
     const present = await work.get(requests, REQUEST_ID);
     if (present === undefined) return work.insert(requests, { id: REQUEST_ID, requestedAt: now, dueAt: now });
     if (present.lease?.holder) return present;
-    const anew = { failures: undefined, deadAt: undefined, deadLetter: undefined };
+    const anew = { failures: undefined, waits: undefined, deadAt: undefined, deadLetter: undefined };
     return work.replace(requests, present, { ...present, ...anew, dueAt: now });
   });
 }

@@ -1,6 +1,6 @@
-import { AppError, isPassing } from '@commonplace/kit/errors';
+import { AppError } from '@commonplace/kit/errors';
 import { openQueue } from '@commonplace/kit/jobs';
-import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
+import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Parts, RunQueue } from '../../parts.js';
 import { endRun } from '../../runs/end.js';
 import { type RunRecord, runQueue } from '../../stores/runs.js';
@@ -9,7 +9,6 @@ import { latestEndOf } from './asking.js';
 import { RunExecution } from './execution.js';
 
 const LEASE_MS = 15_000;
-const MAX_FAILURES = 8;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
 /** Opens the queue that executes runs, taking turns between agents and people, within the limits of their tenants. */
@@ -20,12 +19,12 @@ export function openRunQueue(parts: Parts): Promise<RunQueue> {
     spec: runQueue,
     concurrency: parts.settings.runWorkers,
     leaseMs: LEASE_MS,
-    maxFailures: MAX_FAILURES,
+    // Only what passes is retried, until the time limit of the run.
+    maxFailures: 1,
     backoff: BACKOFF,
     pick: (room, running) => pickRuns(parts, room, running),
     onClaim: (work, record) => claimRun(parts, work, record),
     run: (job) => new RunExecution(parts, job).run(),
-    isFinal: (error) => !(isPassing(error) || error instanceof LostRace),
     onGivenUp: (job, error) =>
       endRun(parts, job, { status: 'failed', error: failureOf(error).failure, output: undefined, message: {} }),
   });

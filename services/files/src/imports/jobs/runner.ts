@@ -1,6 +1,6 @@
-import { AppError, isPassing } from '@commonplace/kit/errors';
+import { AppError } from '@commonplace/kit/errors';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
-import { LostRace, type UnitOfWork } from '@commonplace/kit/store';
+import type { UnitOfWork } from '@commonplace/kit/store';
 import { BlobMissing } from '../../blobs/port.js';
 import type { ImportParts } from '../parts.js';
 import { ImportFault } from '../sources/port.js';
@@ -10,8 +10,8 @@ import { nextQueued } from './queue.js';
 import { removeImport } from './remove.js';
 import { runImport } from './run.js';
 
-/** Consecutive failures after which an import fails: something that it needs may be unavailable for 20 minutes. */
-const MAX_FAILURES = 30;
+/** Failures of an import that do not end it: something that it needs may be unavailable for 20 minutes. */
+const MAX_WAITS = 29;
 const BACKOFF = { firstMs: 5_000, maxMs: 60_000 };
 
 class Stopped extends Error {}
@@ -23,7 +23,8 @@ export function openImportQueue(parts: ImportParts): Promise<Queue<ImportRecord>
     log: parts.log,
     spec: importQueue,
     concurrency: parts.settings.importWorkers,
-    maxFailures: MAX_FAILURES,
+    maxFailures: 1,
+    maxWaits: MAX_WAITS,
     backoff: BACKOFF,
     pick: (room, running) => pick(parts, room, running),
     onClaim: (work, record) => claim(parts, work, record),
@@ -31,7 +32,6 @@ export function openImportQueue(parts: ImportParts): Promise<Queue<ImportRecord>
       runImport(parts, job, () => {
         if (job.isStopping) throw new Stopped();
       }),
-    isFinal: (error) => !(isPassing(error) || error instanceof LostRace),
     onGivenUp: (job, error) => failImport(parts, job, faultOf(error)),
   });
 }
@@ -40,8 +40,7 @@ export function openImportQueue(parts: ImportParts): Promise<Queue<ImportRecord>
 export function openRemovalQueue(parts: ImportParts): Promise<Queue<RemovalRecord>> {
   const { store, log } = parts;
   return openQueue<RemovalRecord>({
-    ...{ store, log, spec: removalQueue, concurrency: 1, maxFailures: Number.POSITIVE_INFINITY },
-    isFinal: (error, failures) => failures >= MAX_FAILURES && !isPassing(error),
+    ...{ store, log, spec: removalQueue, concurrency: 1, maxWaits: Number.POSITIVE_INFINITY },
     run: (job) => removeImport(parts, job),
   });
 }
