@@ -1,6 +1,7 @@
 import { Internal, Unavailable } from '@commonplace/kit/errors';
 import type { DomainEvent, EventBus } from '@commonplace/kit/events';
 import { silentLog } from '@commonplace/kit/log';
+import { gather } from '@commonplace/kit/telemetry';
 import { eventually } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
 import { waitingFor } from '../src/runtime/during-outages.js';
@@ -38,14 +39,21 @@ async function subscribed(failure: Error) {
   return { outcome, lines, back, subscription, hasEnded: () => ended };
 }
 
+/** Returns the number of consumers that wait for MongoDB, as metrics report it. */
+async function waitingCount(): Promise<number | undefined> {
+  const waiting = (await gather()).find(({ spec }) => spec.name === 'consumer.waiting');
+  const points = waiting?.kind === 'gauge' ? waiting.points : [];
+  return points.find(({ attributes }) => attributes['server.name'] === 'MongoDB')?.value;
+}
+
 test('an event that failed for an unavailable store waits until it is back', async () => {
   const failure = Unavailable();
   const { outcome, lines, back, hasEnded } = await subscribed(failure);
   await eventually(() => expect(lines).toEqual(['events.waiting']));
-  expect(hasEnded()).toBe(false);
+  expect([hasEnded(), await waitingCount()]).toEqual([false, 1]);
   back();
   expect(await outcome).toBe(failure);
-  expect(lines).toEqual(['events.waiting', 'events.continued']);
+  expect([lines, await waitingCount()]).toEqual([['events.waiting', 'events.continued'], 0]);
 });
 
 test('an event that failed for another reason does not wait', async () => {
@@ -60,5 +68,5 @@ test('closing a subscription ends the wait', async () => {
   const { outcome, lines, subscription } = await subscribed(failure);
   await eventually(() => expect(lines).toEqual(['events.waiting']));
   await subscription.close();
-  expect(await outcome).toBe(failure);
+  expect([await outcome, await waitingCount()]).toEqual([failure, 0]);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log/index.js';
+import { gauge } from '../telemetry/index.js';
 
 /** A server that the handlers of events need. */
 export interface Dependency {
@@ -20,10 +21,19 @@ export interface OutageOptions {
 const RETRY_MS = 2000;
 const REMIND_MS = 60_000;
 
+/** Number of handlers that wait for a server, by its name. A server that was waited for once stays, with 0. */
+const waiting = new Map<string, number>();
+const waits = gauge({
+  name: 'consumer.waiting',
+  unit: '{consumer}',
+  description: 'Consumers that wait for a server that is unavailable.',
+});
+waits.observe(() => [...waiting].map(([server, value]) => ({ attributes: { 'server.name': server }, value })));
+
 /**
  * Resolves once a dependency is available, or the signal aborts. The handler of an event that failed waits here before it
  * throws: an outage of any length then costs the event one attempt, because the event is not at fault. Logs the
- * dependency as `events.waiting`.
+ * dependency as `events.waiting`, and reports it in the metric `consumer.waiting`.
  */
 export async function untilAvailable({ name, check }: Dependency, options: OutageOptions): Promise<void> {
   const { log, signal, retryMs = RETRY_MS } = options;
@@ -35,14 +45,21 @@ export async function untilAvailable({ name, check }: Dependency, options: Outag
       (error: unknown) => ({ error }),
     );
     if (failure === undefined) break;
-    if (signal.aborted) return;
+    if (signal.aborted) break;
+    if (reminded === undefined) count(name, 1);
     if (reminded === undefined || Date.now() - reminded >= REMIND_MS) {
       reminded = Date.now();
       log.warn('events.waiting', { server: name, waited_ms: reminded - since, error: failure.error });
     }
     await sleep(retryMs, undefined, { signal }).catch(() => {});
   }
-  if (reminded !== undefined) log.info('events.continued', { server: name, waited_ms: Date.now() - since });
+  if (reminded === undefined) return;
+  count(name, -1);
+  if (!signal.aborted) log.info('events.continued', { server: name, waited_ms: Date.now() - since });
+}
+
+function count(server: string, change: 1 | -1): void {
+  waiting.set(server, (waiting.get(server) ?? 0) + change);
 }
 
 /** Rejects as soon as the signal aborts, even if the work hangs. */
