@@ -1,5 +1,5 @@
 import { agentRoleIn, type Caller, type CallingAgent } from '@commonplace/kit/auth';
-import { maxEntries } from '@commonplace/kit/cache';
+import { createSharedFetches } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type {
@@ -8,7 +8,6 @@ import type {
   WorkspaceMembership,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { LRUCache } from 'lru-cache';
 import { agentRoleName, lesserOrgRole, lesserWorkspaceRole } from './roles.js';
 
 export { agentRoleName, isWorkspaceRoleAtLeast, workspaceRolesFrom } from './roles.js';
@@ -38,19 +37,13 @@ export async function createMembershipCache(
   directory: Client<DirectoryService>,
   bus: EventBus,
 ): Promise<MembershipCache> {
-  const cache = new LRUCache<string, Promise<PersonMemberships>>({
-    ...maxEntries(10_000),
-    ttl: MAX_AGE_MS,
-    ttlResolution: 50,
+  const cache = createSharedFetches({
+    fetch: (userId, options: CallOptions) => directory.getMemberships({ userId }, options).then(index),
+    maxCount: 10_000,
+    maxAgeMs: MAX_AGE_MS,
   });
   await bus.watch(['commonplace.tenancy.>'], () => cache.clear());
-  const fresh = (userId: string, options: CallOptions): Promise<PersonMemberships> => {
-    const fetched = directory.getMemberships({ userId }, options).then(index);
-    cache.set(userId, fetched);
-    fetched.catch(() => cache.delete(userId));
-    return fetched;
-  };
-  return { of: (userId, options) => cache.get(userId) ?? fresh(userId, options), fresh };
+  return cache;
 }
 
 function index({ userId, orgs, workspaces, groups }: Memberships): PersonMemberships {
