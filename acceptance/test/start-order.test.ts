@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openEventInstallation } from '@commonplace/adapters/nats';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { api } from '../src/client.js';
+import { openFeed } from '../src/event-feed.js';
 import { eventually } from '../src/eventually.js';
 import { createLooseMesh, type LooseMesh, SERVERS } from '../src/loose-mesh.js';
 import type { List, Resource, Workspace } from '../src/records.js';
@@ -87,6 +88,25 @@ for (let number = 1; number <= ORDERS; number++) {
 // The installation exists by now: its first start would wait for NATS.
 /** Services that are replaced while NATS is away, in this order. */
 const REPLACED = ['tenancy', 'resources', 'search', 'messaging', 'agents'];
+
+withServers(
+  'streams open and agents work while NATS is away',
+  async () => {
+    for (const part of mesh.parts) await mesh.start(part);
+    await works();
+    const by = api(mesh, apiKey as string);
+    const workspace = (await by.post<Workspace>('/workspaces', { name: 'Without NATS' })).data;
+    await mesh.kill('nats');
+    const feed = await openFeed(mesh, apiKey as string, `?workspace_id=${workspace.id}`);
+    await feed.close();
+    const run = await by.post<{ id: string }>('/agent-runs', { input: 'Who is there?', workspace_id: workspace.id });
+    expect(run.status).toBe(201);
+    await eventually(async () => {
+      expect((await by.get(`/agent-runs/${run.data.id}`)).data).toMatchObject({ status: 'completed', attempt: 1 });
+    }, START_MS);
+  },
+  2 * START_MS,
+);
 
 withServers(
   'while NATS is away a mesh starts and replaces processes, and catches up when it is back',

@@ -31,8 +31,9 @@ export function createBroadcasts(
             }
           },
         });
-        // Once the server has answered, no later text is missed.
-        await nc.flush();
+        // Once the server has answered, no later text is missed. While the connection is lost nobody is refused: listeners
+        // poll, and the client sends its subscriptions again when it has reconnected.
+        await nc.flush().catch(() => {});
         return { close: async () => subscription.unsubscribe() };
       }),
   };
