@@ -1,3 +1,4 @@
+import { maxEntries } from '@commonplace/kit/cache';
 import { LRUCache } from 'lru-cache';
 import type { Node } from '../../domain/node.js';
 import { namedIn } from './hidden.js';
@@ -14,7 +15,7 @@ export interface NamelessDocuments {
 }
 
 export function createNamelessDocuments(): NamelessDocuments {
-  const versions = new LRUCache<string, string>({ max: MAX_DOCUMENTS });
+  const versions = new LRUCache<string, string>(maxEntries(MAX_DOCUMENTS));
   return {
     has: (node) => versions.get(node.id) === versionOf(node),
     note(node, text) {
