@@ -141,6 +141,13 @@ describe('arguments of a call', () => {
     expect(it.calls).toEqual([]);
   });
 
+  test('that have a number which is too large are reported to the model, and not sent as null', async () => {
+    const call = { id: 'large', name: 'note', arguments: '{"what":[{"n":1e400}]}' };
+    await ended([{ toolCalls: [call] }, { text: 'Done.' }]);
+    expect(lastResults()).toEqual([expect.stringContaining('a number that is too large')]);
+    expect(it.calls).toEqual([]);
+  });
+
   test('that a built-in tool does not know are reported to the model', async () => {
     agent = await it.createAgent({ tools: ['create'] } as object);
     const call = (args: object) => ({ id: 'create', name: 'create_resource', arguments: args });
@@ -188,6 +195,15 @@ describe('the text of a run', () => {
     const turns = run.steps.filter(({ type }) => type === 'STEP_TYPE_MESSAGE').map(({ output }) => parsed(output));
     expect(turns.map(({ text }) => text)).toEqual(['Let me see.', 'nope', '{"a": 1}']);
     expect(turns[0]).toMatchObject({ tool_calls: [{ id: 'call-0', name: 'note' }], cited: [] });
+  });
+
+  test('with a schema has no number that is too large, which would be stored as null', async () => {
+    const outputSchema = Buffer.from(JSON.stringify({ type: 'object', properties: { a: { type: 'number' } } }));
+    const run = await ended([{ text: '{"a": 1e400}' }, { text: '{"a": -1e400}' }, { text: '{"a": 1e40}' }], {
+      outputSchema,
+    });
+    expect(parsed(run.output?.data)).toEqual({ a: 1e40 });
+    expect(JSON.stringify(it.model.calls.at(-1)?.request.messages)).toContain('a number that is too large');
   });
 
   test('with a schema tells the model what is wrong with each answer, as roles have to alternate', async () => {

@@ -1,4 +1,5 @@
-import { isTextTooDeep, MAX_NESTING } from '../domain/nesting.js';
+import { type ModelJson, readModelJson } from '../domain/model-json.js';
+import { MAX_NESTING } from '../domain/nesting.js';
 import type { JsonSchema } from '../domain/schema-check.js';
 import type { ModelMessage } from '../models/port.js';
 import type { SchemaChecks } from '../schemas/index.js';
@@ -48,14 +49,13 @@ export class OutputCheck {
   /** Returns the JSON value of an answer; undefined if it is not JSON or does not follow the schema. */
   async read(text: string): Promise<ReadOutput | undefined> {
     const found = parse(text);
-    return found !== undefined && (await this.faultOf(found)) === undefined ? found : undefined;
+    return 'value' in found && (await this.faultOf(found)) === undefined ? found : undefined;
   }
 
   /** Returns the faults of an answer. */
   async faultIn(text: string): Promise<string> {
     const found = parse(text);
-    if (found === undefined) return isTextTooDeep(text) ? TOO_DEEP : 'It is not JSON.';
-    return (await this.faultOf(found)) ?? '';
+    return 'value' in found ? ((await this.faultOf(found)) ?? '') : FAULTS[found.fault];
   }
 
   private faultOf({ value }: ReadOutput): Promise<string | undefined> {
@@ -70,19 +70,17 @@ function repairOf(fault: string): ModelMessage {
   };
 }
 
-const TOO_DEEP = `It is nested more than ${MAX_NESTING} levels deep.`;
+const FAULTS = {
+  syntax: 'It is not JSON.',
+  depth: `It is nested more than ${MAX_NESTING} levels deep.`,
+  number: 'It has a number that is too large.',
+} as const;
 
 const FENCE = '```';
 
 /** Parses an answer, with or without a code fence around it. */
-function parse(text: string): ReadOutput | undefined {
-  const inner = withoutFence(text.trim());
-  if (isTextTooDeep(inner)) return undefined;
-  try {
-    return { value: JSON.parse(inner) };
-  } catch {
-    return undefined;
-  }
+function parse(text: string): ModelJson {
+  return readModelJson(withoutFence(text.trim()));
 }
 
 function withoutFence(text: string): string {

@@ -1,7 +1,8 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { JobLost } from '@commonplace/kit/jobs';
 import { hashJson } from '../../approvals/policy.js';
-import { isTextTooDeep, MAX_NESTING } from '../../domain/nesting.js';
+import { readModelJson } from '../../domain/model-json.js';
+import { MAX_NESTING } from '../../domain/nesting.js';
 import type { ToolPlan } from '../../domain/tool-plan.js';
 import type { ModelToolCall } from '../../models/port.js';
 import type { ApprovalRecord } from '../../stores/approvals.js';
@@ -359,10 +360,14 @@ const inputOf = ({ input }: StepRecord): Readonly<Record<string, unknown>> => in
 
 /** Returns the arguments of a call, or a message for the model about why they are none. */
 function readArguments(text: string): Record<string, unknown> | string {
-  if (isTextTooDeep(text)) return `The arguments are nested more than ${MAX_NESTING} levels deep.`;
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {}
-  return 'The arguments are no JSON object.';
+  const read = readModelJson(text);
+  if ('value' in read) return isObject(read.value) ? read.value : NO_OBJECT;
+  return ARGUMENT_FAULTS[read.fault];
 }
+
+const NO_OBJECT = 'The arguments are no JSON object.';
+const ARGUMENT_FAULTS = {
+  syntax: NO_OBJECT,
+  depth: `The arguments are nested more than ${MAX_NESTING} levels deep.`,
+  number: 'The arguments have a number that is too large.',
+} as const;
