@@ -267,3 +267,23 @@ describe('published content', () => {
     expect((await by.post<Publication>(publishPath(other.id), { slug })).status).toBe(201);
   });
 });
+
+test('a folder with many pages shows them in ranges, and beside one of them those around it', async () => {
+  const [slug, folder] = [slugFor('many'), await create({ type: 'folder', name: 'Many' })];
+  const names = Array.from({ length: 205 }, (_, i) => `Page ${String(i).padStart(3, '0')}`);
+  for (const name of names) await create({ parent_id: folder.id, name });
+  await by.post(publishPath(folder.id), { slug });
+  const read = async (path: string) => (await fetch(`${system.baseUrl}/p/${slug}${path}`)).text();
+  const first = await read('');
+  expect(first).toContain(`<a rel="next" href="/p/${slug}?offset=100">Next pages</a>`);
+  expect(first).toContain('105 more pages, found by the search.');
+  const last = await read('?offset=200');
+  expect(last).toContain(`<a rel="prev" href="/p/${slug}?offset=100">Previous pages</a>`);
+  expect(last).not.toContain('rel="next"');
+  const [, page = ''] = /href="\/p\/[^"]*(\/page-204-[^"]*)"/.exec(last) ?? [];
+  const beside = await read(page);
+  expect(['Page 104<', 'Page 105<', 'Page 204<'].map((name) => beside.includes(name))).toEqual([false, true, true]);
+  expect(await read('?format=md')).toContain(`[105 more](/p/${slug}?format=md&offset=100)`);
+  const sitemap = await (await fetch(`${system.baseUrl}/sitemap.xml`)).text();
+  expect(sitemap).not.toContain(slug);
+});

@@ -96,7 +96,9 @@ const BODIES: Readonly<Record<string, (offset: number) => Partial<ReaderPage>>> 
       imagePath: '',
     },
   }),
-  reference: () => ({ folder: { children: TREE.filter(({ parentId }) => parentId === 'reference') } }),
+  reference: (offset) => ({
+    folder: { children: TREE.filter(({ parentId }) => parentId === 'reference'), offset, limit: 3, childCount: 3 },
+  }),
   prices: (offset) => ({
     table: {
       columns: [

@@ -61,7 +61,7 @@ function sendJson(ctx: Context, parts: ReaderParts, page: ReaderPage): void {
 
 /** Converts a page to the JSON of a share link: the fields of a resource, its place, and its content as Markdown. */
 export function jsonOf(page: ReaderPage, publicUrl: string): object {
-  const { item, tree, trail, table, file } = page;
+  const { item, trail, table, file, folder, below = folder } = page;
   const urlOf = (path: string): string => new URL(path, publicUrl).href;
   const entry = ({ id, type, name, path }: ReaderEntry) => ({ id, type: typeName(type), name, url: urlOf(path) });
   return {
@@ -75,7 +75,8 @@ export function jsonOf(page: ReaderPage, publicUrl: string): object {
     updated_at: item?.updatedAt,
     content_version: item?.contentVersion,
     path: trail.map(entry),
-    children: tree.filter(({ parentId }) => parentId === item?.id).map(entry),
+    children: below?.children.map(entry) ?? [],
+    child_count: below?.childCount ?? 0,
     content_format: 'markdown',
     content: markdownOf(page),
     table: table === undefined ? null : tableOf(table),

@@ -1,13 +1,13 @@
-import type { ReaderEntry, ReaderPage, TableBody } from '@commonplace/proto/resources/v1/reader_service.js';
+import type { FolderBody, ReaderEntry, ReaderPage, TableBody } from '@commonplace/proto/resources/v1/reader_service.js';
 
 /** Renders a page as Markdown. Documents are returned unchanged; other types as far as Markdown can express them. */
-export function markdownOf({ item, document, table, folder, artifact, file, tree }: ReaderPage): string {
+export function markdownOf({ item, document, table, folder, artifact, file }: ReaderPage): string {
   if (document) return document.markdown;
   const title = `# ${plain(item?.name ?? '')}\n`;
   if (table) return `${title}\n${tableOf(table)}`;
   if (artifact) return `${title}\n${fenced(artifact.source, artifact.language || artifact.artifactType)}`;
   if (file) return file.path === '' ? title : `${title}\n[Download](${file.path})\n`;
-  return `${title}\n${listOf(folder?.children ?? tree.slice(1))}`;
+  return folder ? `${title}\n${listOf(folder.children)}${moreOf(folder, item?.path)}` : title;
 }
 
 const plain = (text: string): string => text.replace(/[\\`*_[\]<>|]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
@@ -26,3 +26,9 @@ function fenced(source: string, language: string): string {
 
 const listOf = (entries: readonly ReaderEntry[]): string =>
   entries.map(({ name, path }) => `- [${plain(name)}](${path})\n`).join('');
+
+function moreOf({ children, offset, childCount }: FolderBody, path = ''): string {
+  const next = offset + children.length;
+  if (children.length === 0 || next >= childCount) return '';
+  return `\n[${childCount - next} more](${path || '/'}?format=md&offset=${next})\n`;
+}

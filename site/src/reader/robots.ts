@@ -1,4 +1,5 @@
 import { NOTHING_ALLOWED } from '@commonplace/kit/http';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { IndexedPage } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { Context } from 'koa';
 import { escapeAttribute } from '../page/escape.js';
@@ -27,15 +28,17 @@ export async function serveRobots(ctx: Context, parts: ReaderParts): Promise<voi
 /** Serves the sitemap, which lists the pages that search engines may index, with the times of their last changes. */
 export async function serveSitemap(ctx: Context, parts: ReaderParts): Promise<void> {
   const pages = await indexedOf(ctx, parts);
-  send(ctx, 'application/xml; charset=utf-8', [
+  const breathe = createBreathe();
+  const lines = [
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
-    ...pages.map(({ url, updatedAt }) => {
-      const changed = updatedAt === undefined ? '' : `<lastmod>${updatedAt}</lastmod>`;
-      return `<url><loc>${escapeAttribute(url)}</loc>${changed}</url>`;
-    }),
-    '</urlset>',
-  ]);
+  ];
+  for (const { url, updatedAt } of pages) {
+    const changed = updatedAt === undefined ? '' : `<lastmod>${updatedAt}</lastmod>`;
+    lines.push(`<url><loc>${escapeAttribute(url)}</loc>${changed}</url>`);
+    await breathe();
+  }
+  send(ctx, 'application/xml; charset=utf-8', [...lines, '</urlset>']);
 }
 
 async function indexedOf(ctx: Context, parts: ReaderParts): Promise<IndexedPage[]> {
@@ -44,7 +47,7 @@ async function indexedOf(ctx: Context, parts: ReaderParts): Promise<IndexedPage[
   do {
     const request = { host: parts.hostOf(ctx), cursor, limit: LIMIT };
     const { items, nextCursor } = await parts.reader.listIndexed(request, callOf(ctx, parts));
-    pages.push(...items);
+    for (const page of items) pages.push(page);
     cursor = nextCursor;
   } while (cursor !== '' && pages.length < MAX_LISTED);
   return pages.slice(0, MAX_LISTED);

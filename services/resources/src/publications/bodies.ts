@@ -7,7 +7,6 @@ import type {
   DocumentBody,
   FileBody,
   FolderBody,
-  ReaderEntry,
   TableBody,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { ContentKind, ContentQuery, Payload } from '../content/kind.js';
@@ -17,6 +16,7 @@ import { cellText } from '../tables/cell-text.js';
 import type { ShownRow } from '../tables/read.js';
 import type { Addresses } from './addresses.js';
 import { isRaster } from './images.js';
+import { childrenOf } from './navigation.js';
 import type { OpenedPublication } from './opening.js';
 import type { ShownItem } from './outline.js';
 import type { PublicationParts } from './parts.js';
@@ -37,7 +37,6 @@ export type Body =
 export interface BodyTerms {
   readonly opened: OpenedPublication;
   readonly addresses: Addresses;
-  readonly tree: readonly ReaderEntry[];
   readonly format: 'html' | 'markdown';
   readonly offset: number;
   readonly limit: number;
@@ -62,13 +61,8 @@ export function bodyOf(
     case 'file':
       return Promise.resolve({ file: fileBody(shown, terms) });
     default:
-      return Promise.resolve({ folder: { children: childrenOf(shown, terms) } });
+      return Promise.resolve({ folder: childrenOf(terms.opened, shown, terms) });
   }
-}
-
-function childrenOf(shown: ShownItem | undefined, { tree, opened }: BodyTerms): ReaderEntry[] {
-  const isHome = shown === opened.outline.head;
-  return tree.filter(({ depth, parentId }) => (isHome ? depth === 1 : parentId === shown?.id));
 }
 
 /** Returns a function that finds the addresses of resources; resources outside the publication have none. */

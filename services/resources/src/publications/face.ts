@@ -55,7 +55,6 @@ export async function faceOf(parts: PublicationParts, opened: OpenedPublication)
   const addresses = addressesOf(opened);
   const image = await imageOf(parts, publication, terms.workspaceId);
   const imagePath = image === undefined ? '' : addresses.file(image);
-  const changed = [publication.updatedAt, ...[...outline.byId.values()].map(({ updatedAt }) => updatedAt)];
   return {
     id: publication.id,
     title: titleOf(opened),
@@ -73,7 +72,7 @@ export async function faceOf(parts: PublicationParts, opened: OpenedPublication)
     basePath: addresses.base,
     language: terms.locale || 'en',
     publishedAt: publication.publishedAt,
-    updatedAt: changed.sort().at(-1),
+    updatedAt: [publication.updatedAt, outline.updatedAt ?? publication.updatedAt].sort().at(-1),
     slug: publication.slug,
     origins: [parts.hosts.open.origin, ...opened.domains.map((domain) => originOfDomain(domain, parts.hosts.open))],
   };
@@ -113,24 +112,6 @@ export function entryOf({ shown, depth }: Entry, { page }: Addresses): ReaderEnt
     parentId: shown.parentKey === shown.node.workspaceId ? '' : shown.parentKey,
     updatedAt: shown.updatedAt,
   };
-}
-
-/** Returns the tree of a publication, with the publication itself first. */
-export function treeOf(opened: OpenedPublication): ReaderEntry[] {
-  const addresses = addressesOf(opened);
-  return [homeEntry(opened), ...opened.outline.entries.map((entry) => entryOf(entry, addresses))];
-}
-
-/** Returns the entries from the publication itself down to a page. */
-export function trailOf(tree: readonly ReaderEntry[], id: string | undefined): ReaderEntry[] {
-  const known = new Map(tree.map((entry) => [entry.id, entry]));
-  const [home] = tree;
-  const trail: ReaderEntry[] = [];
-  for (let at = id === undefined ? undefined : known.get(id); at !== undefined && at !== home; ) {
-    trail.unshift(at);
-    at = known.get(at.parentId);
-  }
-  return home === undefined ? trail : [home, ...trail];
 }
 
 export function itemOf(opened: OpenedPublication, shown: ShownItem | undefined, path: string): ReaderItem {

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import {
   HostKind,
   type IndexedPage,
@@ -15,6 +16,8 @@ import { stateOf } from './publication-state.js';
 import type { PublicationRecord } from './records.js';
 
 const MAX_PUBLICATIONS = 100;
+/** Number of pages with which an answer ends, besides those of the publication that reaches it. */
+const MAX_PAGES = 10_000;
 
 /** Returns the pages on a host that search engines may list, one page of publications at a time. */
 export async function listIndexed(
@@ -35,7 +38,10 @@ export async function listIndexed(
   const after = cursor === '' ? undefined : [cursor];
   const found = await parts.publications.find({ where: { listed: true }, limit: max, after });
   const items: IndexedPage[] = [];
-  for (const publication of found) items.push(...(await pagesOf(parts, host, publication, context)));
+  for (const publication of found) {
+    items.push(...(await pagesOf(parts, host, publication, context)));
+    if (items.length >= MAX_PAGES) return { ...none, items, nextCursor: publication.id };
+  }
   return { ...none, items, nextCursor: found.length === max ? (found.at(-1)?.id ?? '') : '' };
 }
 
@@ -58,17 +64,15 @@ async function pagesOf(
   if (stateOf(publication, terms, outline !== undefined, now) !== 'active') return [];
   const addresses = addressesOn(host, publication.slug, publication.itemId);
   const language = terms.locale || 'en';
-  const pages = [
-    { path: addresses.home, updatedAt: outline.head?.updatedAt ?? publication.updatedAt, isPublication: true },
-    ...outline.entries.map(({ shown }) => ({
-      path: addresses.page(shown),
-      updatedAt: shown.updatedAt,
-      isPublication: false,
-    })),
-  ];
-  return pages.map((page) => ({
-    ...page,
-    language,
-    url: canonicalOf(parts, { publication, domains }, addresses, page.path),
-  }));
+  const breathe = createBreathe(context.signal);
+  const pageAt = (path: string, updatedAt: string, isPublication: boolean): IndexedPage => {
+    const url = canonicalOf(parts, { publication, domains }, addresses, path);
+    return { path, updatedAt, isPublication, language, url };
+  };
+  const pages = [pageAt(addresses.home, outline.head?.updatedAt ?? publication.updatedAt, true)];
+  for (const { shown } of outline.entries) {
+    pages.push(pageAt(addresses.page(shown), shown.updatedAt, false));
+    await breathe();
+  }
+  return pages;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Breathe } from '@commonplace/kit/slices';
 import type { Node } from '../domain/node.js';
 import type { PinnedPage, PublicationRecord } from './records.js';
 import { endOf } from './slugs.js';
@@ -38,10 +39,14 @@ export interface Outline {
   readonly head: ShownItem | undefined;
   /** Pages below the head, depth first. */
   readonly entries: readonly Entry[];
+  /** The same pages by the id of the item above them, the published one included, in their order. */
+  readonly children: ReadonlyMap<string, readonly ShownItem[]>;
   /** Everything that may be requested by id: the head, the pages, and the attachments of both. */
   readonly byId: ReadonlyMap<string, ShownItem>;
   /** The same, keyed by the end of the id, which addresses contain. */
   readonly byEnd: ReadonlyMap<string, ShownItem>;
+  /** When something in the outline was last changed; undefined if it is empty. */
+  readonly updatedAt: string | undefined;
   /** Changes whenever anything in the outline changes. */
   readonly fingerprint: string;
 }
@@ -51,51 +56,67 @@ export const MAX_PAGES = 10_000;
 
 export type OutlineTerms = Pick<PublicationRecord, 'itemId' | 'kind' | 'includeChildren'>;
 
+/** Number of pages that are handled before the clock is read. */
+const PAGES_AT_ONCE = 200;
+
 /**
- * Builds an outline. `nodes` are the active nodes of the publication's boundary, including the head if there is one.
- * `pinned` are the stored pages if readers see a pinned edition. A node is shown if all nodes above it are shown.
+ * Builds an outline, and yields to other requests in between. `nodes` are the active nodes of the publication's boundary,
+ * including the head if there is one. `pinned` are the stored pages if readers see a pinned edition. A node is shown if all
+ * nodes above it are shown.
  */
-export function outlineOf(
+export async function outlineOf(
   { itemId, kind, includeChildren }: OutlineTerms,
   nodes: readonly Node[],
+  breathe: Breathe,
   pinned?: readonly PinnedPage[],
-): Outline {
-  const shown = pinned === undefined ? nodes.map(shownNow) : shownAsPinned(nodes, pinned);
-  const children = new Map<string, ShownItem[]>();
+): Promise<Outline> {
+  const shown = pinned === undefined ? await shownNow(nodes, breathe) : shownAsPinned(nodes, pinned);
+  const below = new Map<string, ShownItem[]>();
   for (const one of shown) {
     if (one.id === itemId) continue;
-    const siblings = children.get(one.parentKey);
-    if (siblings === undefined) children.set(one.parentKey, [one]);
+    const siblings = below.get(one.parentKey);
+    if (siblings === undefined) below.set(one.parentKey, [one]);
     else siblings.push(one);
   }
-  for (const siblings of children.values()) siblings.sort(byPosition);
+  for (const siblings of below.values()) {
+    siblings.sort(byPosition);
+    await breathe();
+  }
   const head = kind === 'resource' ? shown.find(({ id }) => id === itemId) : undefined;
   const byId = new Map<string, ShownItem>();
   const entries: Entry[] = [];
+  const children = new Map<string, ShownItem[]>();
   if (head !== undefined) byId.set(head.id, head);
   if (head !== undefined || kind === 'workspace') {
-    walk(itemId, 1, { children, includeChildren, byId, entries });
+    walk(itemId, 1, { below, includeChildren, byId, entries, children });
   }
+  await breathe();
   const byEnd = new Map([...byId].map(([id, one]) => [endOf(id), one]));
-  return { head, entries, byId, byEnd, fingerprint: fingerprintOf(byId.values()) };
+  await breathe();
+  return { head, entries, children, byId, byEnd, ...(await changesOf(byId.values(), breathe)) };
 }
 
 interface Walk {
-  readonly children: ReadonlyMap<string, readonly ShownItem[]>;
+  /** Everything by the item above it, including what is not shown. */
+  readonly below: ReadonlyMap<string, readonly ShownItem[]>;
   readonly includeChildren: boolean;
   readonly byId: Map<string, ShownItem>;
   readonly entries: Entry[];
+  readonly children: Map<string, ShownItem[]>;
 }
 
 function walk(parentKey: string, depth: number, to: Walk): void {
-  for (const one of to.children.get(parentKey) ?? []) {
+  const pages: ShownItem[] = [];
+  for (const one of to.below.get(parentKey) ?? []) {
     if (one.attachment) to.byId.set(one.id, one);
     else if (to.includeChildren) {
       to.byId.set(one.id, one);
       to.entries.push({ shown: one, depth });
+      pages.push(one);
       walk(one.id, depth + 1, to);
     }
   }
+  if (pages.length > 0) to.children.set(parentKey, pages);
 }
 
 function byPosition(a: ShownItem, b: ShownItem): number {
@@ -103,7 +124,13 @@ function byPosition(a: ShownItem, b: ShownItem): number {
   return a.id < b.id ? -1 : 1;
 }
 
-const shownNow = (node: Node): ShownItem => ({ ...pick(node), node });
+async function shownNow(nodes: readonly Node[], breathe: Breathe): Promise<ShownItem[]> {
+  const shown: ShownItem[] = [];
+  for (const node of nodes) {
+    if (shown.push({ ...pick(node), node }) % PAGES_AT_ONCE === 0) await breathe();
+  }
+  return shown;
+}
 
 /** Returns the pinned pages that still exist; later names, positions and contents are ignored. */
 function shownAsPinned(nodes: readonly Node[], pinned: readonly PinnedPage[]): ShownItem[] {
@@ -138,8 +165,18 @@ export function pick(
   };
 }
 
-function fingerprintOf(shown: Iterable<ShownItem>): string {
+/** Returns the fingerprint and the time of the last change of what is shown. */
+async function changesOf(
+  shown: Iterable<ShownItem>,
+  breathe: Breathe,
+): Promise<Pick<Outline, 'updatedAt' | 'fingerprint'>> {
   const hash = createHash('sha256');
-  for (const { id, keptId, node } of shown) hash.update(`${id} ${keptId ?? node.version}\n`);
-  return hash.digest('base64url').slice(0, 22);
+  let latest: string | undefined;
+  let count = 0;
+  for (const { id, keptId, node, updatedAt } of shown) {
+    hash.update(`${id} ${keptId ?? node.version}\n`);
+    if (latest === undefined || updatedAt > latest) latest = updatedAt;
+    if (++count % PAGES_AT_ONCE === 0) await breathe();
+  }
+  return { updatedAt: latest, fingerprint: hash.digest('base64url').slice(0, 22) };
 }

@@ -1,4 +1,5 @@
-import type { Collection } from '@commonplace/kit/store';
+import { type Breathe, createBreathe } from '@commonplace/kit/slices';
+import { type Collection, keyset, type Query } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
 import type { Node } from '../domain/node.js';
 import type { Counters } from '../nodes/counters.js';
@@ -47,16 +48,19 @@ interface OutlineParts {
 export function createOutlines({ tree, pinned, counters, pending }: OutlineParts): Outlines {
   const known = new LRUCache<string, CachedOutline>({ max: 500 });
 
-  async function nodesOf(publication: OutlineTarget): Promise<Node[] | undefined> {
-    return publication.kind === 'workspace' ? nodesOfWorkspace(tree, publication) : nodesBelow(tree, publication);
+  async function nodesOf(publication: OutlineTarget, breathe = createBreathe()): Promise<Node[] | undefined> {
+    return publication.kind === 'workspace'
+      ? nodesOfWorkspace(tree, publication, breathe)
+      : nodesBelow(tree, publication, breathe);
   }
 
   async function read(publication: OutlineTarget): Promise<Outline | undefined> {
-    const nodes = await nodesOf(publication);
+    const breathe = createBreathe();
+    const nodes = await nodesOf(publication, breathe);
     if (nodes === undefined) return undefined;
     const { edition } = publication;
     const pages = edition === undefined ? undefined : await pinned.find({ where: { edition }, limit: MAX_PAGES });
-    return outlineOf(publication, nodes, pages);
+    return outlineOf(publication, nodes, breathe, pages);
   }
 
   /**
@@ -91,20 +95,40 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
   };
 }
 
-async function nodesOfWorkspace(tree: Tree, { itemId }: OutlineTarget): Promise<Node[]> {
-  const where = { workspaceId: itemId, state: 'active' } as const;
-  const found = await tree.nodes.find({ where: { ...where, boundary: itemId }, sort: ['position'], limit: MAX_PAGES });
-  const resolved = await tree.resolve(found);
-  return resolved.filter((node) => isOpen(node, itemId));
+async function nodesOfWorkspace(tree: Tree, { itemId }: OutlineTarget, breathe: Breathe): Promise<Node[]> {
+  const where = { workspaceId: itemId, state: 'active', boundary: itemId } as const;
+  return openNodes(tree, { where, sort: ['position'] }, itemId, breathe);
 }
 
-async function nodesBelow(tree: Tree, publication: OutlineTarget): Promise<Node[] | undefined> {
+async function nodesBelow(tree: Tree, publication: OutlineTarget, breathe: Breathe): Promise<Node[] | undefined> {
   const head = await tree.get(publication.itemId);
   if (head === undefined || head.state !== 'active') return undefined;
   if (restrictedSince(head, publication)) return undefined;
   const where = { ancestors: { contains: head.id }, state: 'active', boundary: head.boundary } as const;
-  const below = await tree.resolve(await tree.nodes.find({ where, limit: MAX_PAGES }));
-  return [head, ...below.filter((node) => isOpen(node, head.boundary))];
+  return [head, ...(await openNodes(tree, { where }, head.boundary, breathe))];
+}
+
+/** Number of nodes that are read at once. */
+const NODES_AT_ONCE = 500;
+
+/** Reads up to `MAX_PAGES` nodes, page by page, because parsing all of them at once would hold the event loop. */
+async function openNodes(
+  tree: Tree,
+  query: Pick<Query<Node>, 'where' | 'sort'>,
+  boundary: string,
+  breathe: Breathe,
+): Promise<Node[]> {
+  const open: Node[] = [];
+  let last: Node | undefined;
+  for (let left = MAX_PAGES; left > 0; left -= NODES_AT_ONCE) {
+    const limit = Math.min(left, NODES_AT_ONCE);
+    const found: Node[] = await tree.nodes.find({ ...query, limit, ...(last && { after: keyset(last, query.sort) }) });
+    for (const node of await tree.resolve(found)) if (isOpen(node, boundary)) open.push(node);
+    if (found.length < limit) break;
+    last = found.at(-1);
+    await breathe();
+  }
+  return open;
 }
 
 function isOpen(node: Node, boundary: string): boolean {

@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { MAX_COPIED_BYTES } from '../config.js';
 import type { FileState, Node } from '../domain/node.js';
@@ -19,7 +20,8 @@ export async function pinEdition(
   target: OutlineTarget,
   context: CallContext,
 ): Promise<string> {
-  const outline = outlineOf(target, (await parts.outlines.nodesOf(target)) ?? []);
+  const breathe = createBreathe(context.signal);
+  const outline = await outlineOf(target, (await parts.outlines.nodesOf(target)) ?? [], breathe);
   const nodes = [...outline.byId.values()].map(({ node }) => node);
   if (nodes.length > MAX_PINNED_PAGES)
     throw LimitReached({ limit: MAX_PINNED_PAGES, what: 'pages in a pinned publication' });

@@ -7,7 +7,8 @@ import {
   type ReadPageResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import { bodyOf, withoutPasses } from './bodies.js';
-import { addressesOf, canonicalOf, faceOf, itemOf, themeOf, trailOf, treeOf } from './face.js';
+import { addressesOf, canonicalOf, faceOf, itemOf, themeOf } from './face.js';
+import { childrenOf, navigationOf } from './navigation.js';
 import { openAddress } from './open.js';
 import type { OpenedPublication, Opening } from './opening.js';
 import type { ShownItem } from './outline.js';
@@ -96,22 +97,22 @@ async function pageOf(
   asMarkdown: boolean,
   context: CallContext,
 ): Promise<ReaderPage> {
-  const tree = treeOf(opened);
   const addresses = addressesOf(opened);
   const canonicalUrl = canonicalOf(parts, opened, addresses, path);
   const format = asMarkdown ? 'markdown' : 'html';
   const prefix = asMarkdown ? opened.host.origin : '';
-  const terms = { opened, addresses, tree, format, offset, limit, prefix } as const;
+  const terms = { opened, addresses, format, offset, limit, prefix } as const;
+  const body = await bodyOf(parts, shown, terms, context);
   const page: ReaderPage = {
     ...NO_BODY,
     face: await faceOf(parts, opened),
-    tree,
+    ...navigationOf(opened, shown),
     item: itemOf(opened, shown, path),
-    trail: trailOf(tree, shown === opened.outline.head ? undefined : shown?.id),
+    below: 'folder' in body ? undefined : childrenOf(opened, shown, { offset: 0, limit }),
     etag: '',
     canonicalUrl,
     indexed: opened.publication.listed,
-    ...(await bodyOf(parts, shown, terms, context)),
+    ...body,
   };
   const same = page.artifact === undefined ? page : { ...page, artifact: withoutPasses(page.artifact) };
   return { ...page, etag: fingerprint(format, Buffer.from(ReaderPage.encode(same).finish())).slice(0, 22) };

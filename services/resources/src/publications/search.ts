@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { wordsOf } from '@commonplace/kit/words';
 import type {
   SearchedPage,
@@ -52,10 +53,12 @@ async function matches(
   const { head, entries } = opened.outline;
   const found: SearchedPage[] = [];
   const others: Entry[] = [];
+  const breathe = createBreathe(context.signal);
   for (const entry of head === undefined ? entries : [{ shown: head, depth: 0 }, ...entries]) {
     if (holdsAll(foldName(entry.shown.name), words)) found.push({ entry: messageOf(opened, entry), excerpt: '' });
     else others.push(entry);
     if (found.length === max) return found;
+    await breathe();
   }
   for await (const some of candidatesIn(parts, opened, others, words, context)) {
     const texts = await textsThatHold(parts, opened, some, words, context);

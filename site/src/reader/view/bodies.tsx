@@ -22,7 +22,7 @@ export function Body({ page, frame }: BodyParts): VNode | null {
   if (document) return <Document {...document} showToc={face?.showToc ?? false} />;
   if (table) return <Table {...table} path={path} name={item?.name ?? ''} />;
   if (artifact) return <Artifact artifact={artifact} frame={frame} />;
-  if (folder) return <Folder {...folder} />;
+  if (folder) return <Folder {...folder} path={path} />;
   if (file) return <File {...file} name={item?.name ?? ''} />;
   return null;
 }
@@ -96,7 +96,7 @@ function Table({
           </tbody>
         </table>
       </section>
-      <Turn path={path} offset={offset} limit={limit} rowCount={rowCount} shown={rows.length} />
+      <Turn path={path} offset={offset} limit={limit} count={rowCount} shown={rows.length} things="rows" />
     </>
   );
 }
@@ -123,43 +123,48 @@ interface TurnParts {
   readonly path: string;
   readonly offset: number;
   readonly limit: number;
-  readonly rowCount: number;
+  /** Number of all rows or pages. */
+  readonly count: number;
   readonly shown: number;
+  readonly things: 'rows' | 'pages';
 }
 
-/** Renders links to the previous and next rows. */
-function Turn({ path, offset, limit, rowCount, shown }: TurnParts): VNode | null {
+/** Renders links to the previous and next rows of a table or pages of a folder. */
+function Turn({ path, offset, limit, count, shown, things }: TurnParts): VNode | null {
   const before = offset > 0 ? Math.max(0, offset - limit) : undefined;
-  const after = shown > 0 && offset + shown < rowCount ? offset + shown : undefined;
+  const after = shown > 0 && offset + shown < count ? offset + shown : undefined;
   if (before === undefined && after === undefined) return null;
   return (
-    <nav class="more" aria-label="Rows">
+    <nav class="more" aria-label={things === 'rows' ? 'Rows' : 'Pages in this folder'}>
       {before !== undefined && (
         <a rel="prev" href={before === 0 ? path || '/' : `${path || '/'}?offset=${before}`}>
-          Previous rows
+          Previous {things}
         </a>
       )}
       {after !== undefined && (
         <a rel="next" href={`${path || '/'}?offset=${after}`}>
-          Next rows
+          Next {things}
         </a>
       )}
     </nav>
   );
 }
 
-function Folder({ children }: FolderBody): VNode {
-  if (children.length === 0) return <p class="soft">There is nothing here yet.</p>;
+function Folder({ children, offset, limit, childCount, path }: FolderBody & { path: string }): VNode {
+  if (children.length === 0 && offset === 0) return <p class="soft">There is nothing here yet.</p>;
   return (
-    <ul class="list">
-      {children.map((entry) => (
-        <li key={entry.path}>
-          <a href={entry.path}>
-            <Name {...entry} />
-          </a>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="list">
+        {children.map((entry) => (
+          <li key={entry.path}>
+            <a href={entry.path}>
+              <Name {...entry} />
+            </a>
+          </li>
+        ))}
+      </ul>
+      <Turn path={path} offset={offset} limit={limit} count={childCount} shown={children.length} things="pages" />
+    </>
   );
 }
 

@@ -9,14 +9,14 @@ import { Name, Trail, Tree } from './tree.js';
 
 /** Renders a page of a publication. */
 export function readerPage(page: ReaderPage, frame: FrameAddress): string {
-  const { item, face, trail, tree } = page;
+  const { item, face, trail, tree, leftOut } = page;
   const name = item?.name ?? '';
   const titled = page.document?.headings[0];
   return publicationPage({
     face,
     title: trail.length < 2 || name === face?.title ? name : `${name} · ${face?.title}`,
     head: <Head page={page} />,
-    side: tree.length < 2 ? null : <Tree entries={tree} trail={trail} />,
+    side: tree.length < 2 ? null : <Tree entries={tree} current={trail.at(-1)?.path} leftOut={leftOut} />,
     broad: page.table !== undefined,
     children: (
       <>

@@ -1,15 +1,12 @@
 import type { ReaderEntry } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { VNode } from 'preact';
 
-/**
- * Number of pages above which the tree shows only its two upper levels and the pages along the path to the open page.
- */
-const MAX_SHOWN = 200;
-
 interface TreeParts {
   readonly entries: readonly ReaderEntry[];
-  /** Entries from the publication itself to the open page. */
-  readonly trail: readonly ReaderEntry[];
+  /** Path of the open page. */
+  readonly current: string | undefined;
+  /** Number of pages beside the entries that are not among them. */
+  readonly leftOut: number;
 }
 
 interface Branch {
@@ -18,12 +15,16 @@ interface Branch {
 }
 
 /** Renders the tree of a publication's pages. */
-export function Tree({ entries, trail }: TreeParts): VNode {
-  const current = trail.at(-1)?.path;
+export function Tree({ entries, current, leftOut }: TreeParts): VNode {
   return (
     <nav class="pages" id="pages" aria-label="Pages of this publication">
       <h2>Pages</h2>
-      <Branches branches={branchesOf(shownOf(entries, trail))} current={current} />
+      <Branches branches={branchesOf(entries)} current={current} />
+      {leftOut > 0 && (
+        <p class="soft">
+          {leftOut} more {leftOut === 1 ? 'page' : 'pages'}, found by the search.
+        </p>
+      )}
     </nav>
   );
 }
@@ -41,12 +42,6 @@ function Branches({ branches, current }: { branches: readonly Branch[]; current:
       ))}
     </ul>
   );
-}
-
-function shownOf(entries: readonly ReaderEntry[], trail: readonly ReaderEntry[]): readonly ReaderEntry[] {
-  if (entries.length <= MAX_SHOWN) return entries;
-  const open = new Set(trail.map(({ id }) => id));
-  return entries.filter(({ depth, parentId }) => depth < 2 || open.has(parentId));
 }
 
 function branchesOf(entries: readonly ReaderEntry[]): Branch[] {
