@@ -257,7 +257,10 @@ test('people who leave their default workspace have none, and name the workspace
   expect(await home()).toBeNull();
   const folder = await leaver.post('/resources', { type: 'folder', name: 'Nowhere' });
   const file = await leaver.post('/files', { name: 'nowhere.txt', content_base64: 'YQ==' });
-  for (const { status, error } of [folder, file]) {
+  const item = await leaver.post('/work-items', { title: 'Nowhere' });
+  const chat = await leaver.post('/chat-sessions', { title: 'Nowhere' });
+  const talk = await leaver.post('/im/conversations', { type: 'group', name: 'Nowhere', member_ids: [stayer.user.id] });
+  for (const { status, error } of [folder, file, item, chat, talk]) {
     expect([status, error.code, error.param]).toEqual([400, 'workspace_required', 'workspace_id']);
   }
 });

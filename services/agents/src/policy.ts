@@ -6,13 +6,12 @@ import {
   reachesWorkspace,
 } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
-import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
-import { workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { openWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
+import { WorkspaceArchived } from './errors.js';
 import type { Parts } from './parts.js';
 import type { RunRecord } from './stores/runs.js';
 import type { SessionRecord } from './stores/sessions.js';
@@ -53,8 +52,9 @@ export async function choosePlace(
     if (!isAtLeastMember(role)) throw InsufficientRole({}, { param: 'org_id' });
     return { tenant: orgId, orgId };
   }
-  const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
-  const { orgId, archived } = await readWorkspace(parts, workspaceId, context, (known) => !known.archived);
+  const { workspaceId, orgId, archived } = await openWorkspace(caller, names.workspaceId, (id) =>
+    readWorkspace(parts, id, context, (known) => !known.archived),
+  );
   if (archived) throw WorkspaceArchived();
   return { tenant: orgId || workspaceId, orgId, workspaceId };
 }
@@ -177,15 +177,6 @@ export function placesReached(
       .map(({ workspaceId }) => workspaceId),
     orgIds: isLimited ? [] : orgsOfMember(person).filter((orgId) => reachesTenant(caller, orgId)),
   };
-}
-
-function defaultWorkspace(caller: Caller): string {
-  const [only, ...others] = caller.credential.workspaceIds ?? [];
-  if (only !== undefined && others.length === 0) return only;
-  if (caller.workspaceId !== undefined) return caller.workspaceId;
-  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null)
-    return homeOf(caller.userId);
-  throw WorkspaceRequired({}, { param: 'workspace_id' });
 }
 
 /**

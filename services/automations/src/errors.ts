@@ -1,10 +1,5 @@
 import { type AppError, defineError } from '@commonplace/kit/errors';
 
-export const WorkspaceRequired = defineError(
-  'INVALID_ARGUMENT',
-  'workspace_required',
-  'The request does not say which workspace it means. Send workspace_id.',
-);
 export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
 export const ScheduleCompleted = conflict('schedule_completed', 'The schedule has ended. Create another one.');
 export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');

@@ -1,10 +1,9 @@
-import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
-import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { type PersonMemberships, usableMemberships, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { WorkspaceArchived, WorkspaceRequired } from './errors.js';
+import { WorkspaceArchived } from './errors.js';
 import type { Shared } from './parts.js';
 
 /** A workspace with the caller's role in it. */
@@ -109,14 +108,4 @@ export async function readableWorkspaces(
   return [...workspaces.values()]
     .filter(({ workspaceId, role, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null))
     .map(({ workspaceId }) => workspaceId);
-}
-
-/** Returns the workspace for a request that names none. Throws `workspace_required`. */
-export function defaultWorkspace(caller: Caller): string {
-  const [only, ...others] = caller.credential.workspaceIds ?? [];
-  if (only !== undefined && others.length === 0) return only;
-  if (caller.workspaceId !== undefined) return caller.workspaceId;
-  const isPersonal = (caller.tenant?.orgId ?? null) === null;
-  if (caller.credential.workspaceIds === undefined && isPersonal) return homeOf(caller.userId);
-  throw WorkspaceRequired({}, { param: 'workspace_id' });
 }

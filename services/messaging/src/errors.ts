@@ -1,10 +1,5 @@
 import { AppError, defineError } from '@commonplace/kit/errors';
 
-export const WorkspaceRequired = defineError(
-  'INVALID_ARGUMENT',
-  'workspace_required',
-  'The request does not say which workspace it means. Send workspace_id or org_id.',
-);
 export const DirectConversation = defineError(
   'INVALID_ARGUMENT',
   'direct_conversation',

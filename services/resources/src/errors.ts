@@ -43,12 +43,6 @@ export const NotADocument = defineError(
   'not_a_document',
   'Only documents have comments; the type of the resource is {type}.',
 );
-export const WorkspaceRequired = defineError(
-  'INVALID_ARGUMENT',
-  'workspace_required',
-  'workspace_id or parent_id is required.',
-);
-
 export const NoSuchSnapshot = defineError('NOT_FOUND', 'not_found', 'The resource has no such snapshot.');
 export const MissingTarget = defineError(
   'INVALID_ARGUMENT',

@@ -1,6 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { AgentPaused, ModelNotConfigured, WorkspaceRequired } from '../errors.js';
+import { WorkspaceRequired } from '@commonplace/platform/memberships';
+import { AgentPaused, ModelNotConfigured } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { Asking } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';

@@ -2,6 +2,7 @@ import { AppError, type Fault, invalidField, invalidFields, NotFound } from '@co
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, replaceChanged, type Where } from '@commonplace/kit/store';
+import { WorkspaceRequired } from '@commonplace/platform/memberships';
 import { type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   ChatInclude,
@@ -12,7 +13,6 @@ import {
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import { agentIn } from '../agents/use.js';
 import { DEFAULT_TITLE, titleFields } from '../domain/chat-title.js';
-import { WorkspaceRequired } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { choosePlace, keepsAnswers, openSession, requireUnarchived, seeSession } from '../policy.js';
 import { type Readable, readableAmong } from '../readable.js';

@@ -2,18 +2,11 @@ import type { Caller } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, isOfOlderPeer, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
+import { openWorkspace } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { insufficientScope } from '../definitions/errors.js';
 import { WorkspaceArchived } from '../errors.js';
-import {
-  defaultWorkspace,
-  editPlace,
-  mayAdminister,
-  mayEdit,
-  type Place,
-  readableWorkspaces,
-  readPlace,
-} from '../policy.js';
+import { editPlace, mayAdminister, mayEdit, type Place, readableWorkspaces, readPlace } from '../policy.js';
 import type { Target } from './fields.js';
 import { agentInputOf } from './input.js';
 import type { ScheduleParts } from './parts.js';
@@ -34,8 +27,7 @@ export async function placeOfTarget(
   workspaceId: string | undefined,
   context: CallContext,
 ): Promise<Place> {
-  if (type === 'agent')
-    return placeOfAgent(parts, { id, param }, workspaceId ?? defaultWorkspace(context.caller), context);
+  if (type === 'agent') return placeOfAgent(parts, { id, param }, workspaceId, context);
   const automation = await context.work.get(parts.automations, id);
   if (automation === undefined) throw NotFound({}, { param });
   const place = await editPlace(parts, automation.workspaceId, context, param);
@@ -54,10 +46,10 @@ const otherWorkspace = (): AppError =>
 async function placeOfAgent(
   parts: ScheduleParts,
   { id, param }: Pick<Target, 'id' | 'param'>,
-  workspaceId: string,
+  named: string | undefined,
   context: CallContext,
 ): Promise<Place> {
-  const place = await readPlace(parts, workspaceId, context, 'workspace_id');
+  const place = await openWorkspace(context.caller, named, (id) => readPlace(parts, id, context, 'workspace_id'));
   const { items } = await parts.peers.agents.lookUpAgents({ agentIds: [id] }, context.onward);
   const agent = items.find((one) => one.id === id);
   if (agent === undefined) throw NotFound({}, { param });

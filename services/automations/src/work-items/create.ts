@@ -1,8 +1,9 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { openWorkspace } from '@commonplace/platform/memberships';
 import type { CreateWorkItemRequest } from '@commonplace/proto/automations/v1/work_item_service.js';
-import { defaultWorkspace, editPlace } from '../policy.js';
+import { editPlace } from '../policy.js';
 import { rightsOf } from './access.js';
 import { recordActivity } from './activity.js';
 import { newlyAssigned } from './assignment.js';
@@ -26,7 +27,7 @@ export async function createItem(
   context: CallContext,
 ): Promise<WorkItemRecord> {
   const { caller, work } = context;
-  const place = await editPlace(parts, request.workspaceId ?? defaultWorkspace(caller), context, 'workspace_id');
+  const place = await openWorkspace(caller, request.workspaceId, (id) => editPlace(parts, id, context, 'workspace_id'));
   const chosen = request.assignee && (await chooseAssignee(parts, request.assignee, place, context));
   requireAgent(request.autoRun, chosen);
   const resourceIds = await chooseResources(parts, request.resourceIds, [], place.workspaceId, context);

@@ -1,11 +1,10 @@
 import { authorOf, type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
-import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
-import { workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { openWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { ConversationArchived, WorkspaceArchived, WorkspaceRequired } from '../errors.js';
+import { ConversationArchived, WorkspaceArchived } from '../errors.js';
 import type { ConversationParts } from './parts.js';
 import {
   type ConversationRecord,
@@ -53,15 +52,8 @@ export async function choosePlace(
     throw invalidField('org_id', 'ambiguous_target', 'does not go with workspace_id.');
   }
   if (names.orgId !== undefined) return chooseOrg(parts, names.orgId, context);
-  const workspaceId = names.workspaceId ?? defaultWorkspace(caller);
-  const person = await callerMemberships(
-    parts.memberships,
-    context,
-    ({ workspaces }) => workspaces.get(workspaceId)?.archived === false,
-  );
-  const workspace = person.workspaces.get(workspaceId);
-  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
-  const orgId = workspace.orgId;
+  const { person, workspace } = await openWorkspace(caller, names.workspaceId, (id) => enter(parts, id, context));
+  const { workspaceId, orgId } = workspace;
   if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
@@ -70,6 +62,18 @@ export async function choosePlace(
   if (FULL_MEMBERS.has(person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)) return chooseOrg(parts, orgId, context);
   if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   return { place: { tenant: orgId, orgId }, people: place };
+}
+
+/** Returns the caller's membership of a workspace, and all others. Throws the refusal for one that they are not in. */
+async function enter(parts: PolicyParts, workspaceId: string, context: CallContext) {
+  const person = await callerMemberships(
+    parts.memberships,
+    context,
+    ({ workspaces }) => workspaces.get(workspaceId)?.archived === false,
+  );
+  const workspace = person.workspaces.get(workspaceId);
+  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
+  return { person, workspace };
 }
 
 async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext): Promise<ChosenPlace> {
@@ -102,15 +106,6 @@ async function refusalOf(
   return reachesWorkspace(caller, workspaceId, found.orgId)
     ? InsufficientRole()
     : credentialOutOfScope(caller, found.orgId);
-}
-
-function defaultWorkspace(caller: Caller): string {
-  const [only, ...others] = caller.credential.workspaceIds ?? [];
-  if (only !== undefined && others.length === 0) return only;
-  if (caller.workspaceId !== undefined) return caller.workspaceId;
-  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null)
-    return homeOf(caller.userId);
-  throw WorkspaceRequired({}, { param: 'workspace_id' });
 }
 
 /**

@@ -1,7 +1,8 @@
 import { personBehind } from '@commonplace/kit/auth';
 import { AppError, InsufficientRole } from '@commonplace/kit/errors';
-import { derivedId, newId } from '@commonplace/kit/id';
+import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { openWorkspace } from '@commonplace/platform/memberships';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
@@ -11,7 +12,7 @@ import { foldName, type Node, type NodeType } from '../domain/node.js';
 import { MIN_ROLE } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { withWriter } from '../domain/untrusted.js';
-import { DepthExceeded, UseFilesEndpoint, WorkspaceRequired } from '../errors.js';
+import { DepthExceeded, UseFilesEndpoint } from '../errors.js';
 import { publishChange } from '../events.js';
 import { requireKind } from '../kinds.js';
 import type { AccessSubject } from '../policy.js';
@@ -40,25 +41,7 @@ export async function destinationOf(
     requireSameWorkspace(destination, request.workspaceId);
     return destination;
   }
-  if (request.workspaceId !== undefined) return intoRoot(parts, request.workspaceId, subject, context);
-  return intoRoot(parts, defaultWorkspace(subject), subject, context).catch(requireWorkspace);
-}
-
-/** Throws WorkspaceRequired instead of NotFound: people can leave the workspace that is their default. */
-function requireWorkspace(error: unknown): never {
-  throw error instanceof AppError && error.code === 'NOT_FOUND'
-    ? WorkspaceRequired({}, { param: 'workspace_id' })
-    : error;
-}
-
-function defaultWorkspace({ caller }: AccessSubject): string {
-  const [only, ...others] = caller.credential.workspaceIds ?? [];
-  if (only !== undefined && others.length === 0) return only;
-  if (caller.workspaceId !== undefined) return caller.workspaceId;
-  if (caller.credential.workspaceIds === undefined && (caller.tenant?.orgId ?? null) === null) {
-    return derivedId(`personal-workspace:${caller.userId}`);
-  }
-  throw WorkspaceRequired({}, { param: 'workspace_id' });
+  return openWorkspace(subject.caller, request.workspaceId, (id) => intoRoot(parts, id, subject, context));
 }
 
 /** Adds a new node, with its content if it has one, to this call's work. `tags` are ids of tags of its workspace. */
