@@ -2,7 +2,7 @@ import type { Log } from '../log/index.js';
 import {
   type Collection,
   type CollectionSpec,
-  keyset,
+  findEach,
   LostRace,
   type Store,
   type StoredRecord,
@@ -87,16 +87,9 @@ async function* allSealed<T extends StoredRecord>(
   collection: Collection<T>,
   { sealedOf }: SealedField<T>,
 ): AsyncIterable<{ readonly record: T; readonly sealed: string }> {
-  let after: ReturnType<typeof keyset> | undefined;
-  for (;;) {
-    const chunk = await collection.find({ where: {}, limit: CHUNK, ...(after && { after }) });
-    for (const record of chunk) {
-      const sealed = sealedOf(record);
-      if (sealed !== undefined) yield { record, sealed };
-    }
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return;
-    after = keyset(last);
+  for await (const record of findEach(collection, { where: {} }, CHUNK)) {
+    const sealed = sealedOf(record);
+    if (sealed !== undefined) yield { record, sealed };
   }
 }
 

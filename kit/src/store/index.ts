@@ -1,6 +1,7 @@
 export * from './bounded-page.js';
 export * from './cursor.js';
 export * from './expiry.js';
+export * from './find-pages.js';
 export * from './in-work.js';
 export * from './named-sorts.js';
 export * from './ordered-page.js';

@@ -1,14 +1,7 @@
 import type { TenantGuard } from '@commonplace/kit/fetch';
 import { type HeldJob, openQueue } from '@commonplace/kit/jobs';
 import type { Log } from '@commonplace/kit/log';
-import {
-  type Collection,
-  LostRace,
-  type Store,
-  type StoredRecord,
-  type UnitOfWork,
-  type Where,
-} from '@commonplace/kit/store';
+import { type Collection, findEach, LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { ATTEMPT_MS, attempt, type Target } from './attempt.js';
 import { type OutcomeParts, recordOutcome } from './record-outcome.js';
@@ -143,23 +136,13 @@ export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
       );
     },
     async forget(work, ownerId) {
-      for await (const one of allOf(deliveries, { ownerId })) work.remove(deliveries, one);
-      for await (const one of allOf(states, { ownerId })) work.remove(states, one);
+      const where = { ownerId };
+      for await (const one of findEach(deliveries, { where }, CHUNK)) work.remove(deliveries, one);
+      for await (const one of findEach(states, { where }, CHUNK)) work.remove(states, one);
     },
     begin: () => queue.begin(),
     close: () => queue.close(),
   };
-}
-
-/** Yields all records of an owner; those that wait for a receiver that is down have no limit. */
-async function* allOf<T extends StoredRecord>(records: Collection<T>, where: Where<T>): AsyncGenerator<T> {
-  for (let after: readonly string[] | undefined; ; ) {
-    const found: T[] = await records.find({ where, limit: CHUNK, after });
-    yield* found;
-    const last = found.at(-1);
-    if (last === undefined || found.length < CHUNK) return;
-    after = [last.id];
-  }
 }
 
 /** Deletes completed deliveries that are no longer shown. */

@@ -1,6 +1,6 @@
 import { isKnownScope, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
-import { type Collection, keyset, type Scalar, type Store } from '@commonplace/kit/store';
+import { type Collection, findEach, type Store } from '@commonplace/kit/store';
 import type { Settings } from './config.js';
 import { emailKeyOf } from './domain/address.js';
 import { homeOf } from './domain/home.js';
@@ -155,17 +155,10 @@ async function touchHolder(
   else work.replace(holders, holder, { ...holder });
 }
 
-async function* allKeys(keys: Collection<ApiKeyRecord>, userId: string | undefined): AsyncIterable<ApiKeyRecord> {
-  const where = userId === undefined ? {} : { actingUserId: userId };
-  const sort = userId === undefined ? undefined : (['createdAt'] as const);
-  let after: Scalar[] | undefined;
-  for (;;) {
-    const chunk = await keys.find({ where, sort, limit: CHUNK, ...(after && { after }) });
-    yield* chunk;
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return;
-    after = keyset(last, sort);
-  }
+function allKeys(keys: Collection<ApiKeyRecord>, userId: string | undefined): AsyncIterable<ApiKeyRecord> {
+  const query =
+    userId === undefined ? { where: {} } : { where: { actingUserId: userId }, sort: ['createdAt'] as const };
+  return findEach(keys, query, CHUNK);
 }
 
 function toOperatorKey(key: ApiKeyRecord, person: string, now: string): OperatorKey {

@@ -1,5 +1,5 @@
 import { homeOf } from '@commonplace/kit/id';
-import { inWork, type Scalar, type Store } from '@commonplace/kit/store';
+import { findAll, inWork, type Store } from '@commonplace/kit/store';
 import { grantCredits } from './credits/commands/grant.js';
 import { formatAmount, MAX_BALANCE, parseAmount } from './credits/domain/amounts.js';
 import { availableOf, type GrantKind, inMonth, inSpendOrder } from './credits/domain/book.js';
@@ -50,16 +50,7 @@ export async function openCreditAdmin(store: Store, clock: () => number = Date.n
   const { accounts } = records;
   const now = (afterMs = 0) => new Date(clock() + afterMs).toISOString();
 
-  async function all(): Promise<AccountRecord[]> {
-    const found: AccountRecord[] = [];
-    for (let after: readonly Scalar[] | undefined; ; ) {
-      const chunk = await accounts.find({ where: {}, limit: CHUNK, ...(after && { after }) });
-      found.push(...chunk);
-      const last = chunk.at(-1);
-      if (last === undefined || chunk.length < CHUNK) return found;
-      after = [last.id];
-    }
-  }
+  const all = (): Promise<AccountRecord[]> => findAll(accounts, { where: {} }, CHUNK);
 
   async function one(tenant: OperatorTenant): Promise<AccountRecord[]> {
     const account = await accounts.get(payerOf(tenant).tenant);

@@ -1,5 +1,5 @@
 import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
-import { inWork, keyset, type Scalar } from '@commonplace/kit/store';
+import { findEach, inWork } from '@commonplace/kit/store';
 import { type TaintSource, unknownTaint } from '../domain/taint.js';
 import type { Parts } from '../parts.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
@@ -75,14 +75,8 @@ export function createErasure(parts: EraseParts & Pick<Parts, 'log'>): Periodic 
 /** Yields the runs whose texts are to be erased, each once. */
 async function* runsToErase({ runs }: Pick<Parts, 'runs'>, signal: AbortSignal): AsyncGenerator<RunRecord> {
   const where = { eraseAt: { lte: new Date().toISOString() } };
-  for (let after: Scalar[] | undefined; ; ) {
-    const due = await runs.find({ where, sort: ['eraseAt'], limit: CHUNK, ...(after && { after }) });
-    for (const run of due) {
-      if (signal.aborted) return;
-      yield run;
-    }
-    const last = due.at(-1);
-    if (last === undefined || due.length < CHUNK) return;
-    after = keyset(last, ['eraseAt']);
+  for await (const run of findEach(runs, { where, sort: ['eraseAt'] }, CHUNK)) {
+    if (signal.aborted) return;
+    yield run;
   }
 }

@@ -1,6 +1,6 @@
 import type { Log } from '@commonplace/kit/log';
 import { type Envelope, type SecretOwner, SecretUnreadable } from '@commonplace/kit/secrets';
-import { keyset, LostRace, type Store } from '@commonplace/kit/store';
+import { findEach, LostRace, type Store } from '@commonplace/kit/store';
 import { type AutomationRecord, automationCollection } from './records.js';
 import { hookSecretOwner, hookTokenOwner, secretOwner } from './secrets.js';
 
@@ -25,33 +25,27 @@ export async function rewrapAutomationSecrets(
 ): Promise<Rewrapped> {
   const automations = await store.collection(automationCollection);
   const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
-  let after: ReturnType<typeof keyset> | undefined;
-  for (;;) {
-    const chunk = await automations.find({ where: {}, limit: CHUNK, ...(after && { after }) });
-    for (const automation of chunk) {
-      try {
-        const again = rewrap(envelope, automation);
-        if (again === undefined) sum.current++;
-        else {
-          const work = store.begin();
-          work.replace(automations, automation, again);
-          await work.commit();
-          sum.rewrapped++;
-        }
-      } catch (error) {
-        // The record has changed in the meantime; the next pass re-encrypts it if that is still needed.
-        if (error instanceof LostRace) sum.rewrapped++;
-        else if (error instanceof SecretUnreadable) {
-          log.error('secret.unreadable', { record: automation.id, error });
-          sum.unreadable.push(automation.id);
-        } else throw error;
+  for await (const automation of findEach(automations, { where: {} }, CHUNK)) {
+    try {
+      const again = rewrap(envelope, automation);
+      if (again === undefined) sum.current++;
+      else {
+        const work = store.begin();
+        work.replace(automations, automation, again);
+        await work.commit();
+        sum.rewrapped++;
       }
-      each();
+    } catch (error) {
+      // The record has changed in the meantime; the next pass re-encrypts it if that is still needed.
+      if (error instanceof LostRace) sum.rewrapped++;
+      else if (error instanceof SecretUnreadable) {
+        log.error('secret.unreadable', { record: automation.id, error });
+        sum.unreadable.push(automation.id);
+      } else throw error;
     }
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return sum;
-    after = keyset(last);
+    each();
   }
+  return sum;
 }
 
 /** Returns an automation with all of its secrets encrypted under the current key; undefined if they already are. */

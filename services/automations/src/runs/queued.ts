@@ -1,5 +1,5 @@
 import { runEach } from '@commonplace/kit/jobs';
-import { inWork, keyset, type Scalar, type UnitOfWork } from '@commonplace/kit/store';
+import { findPages, inWork, type UnitOfWork } from '@commonplace/kit/store';
 import type { RunsOfAutomations } from '../definitions/parts.js';
 import type { Shared } from '../parts.js';
 import { type EndParts, endIdleRun } from './end.js';
@@ -35,12 +35,9 @@ export async function skipMarkedRuns(parts: EndParts & Pick<Shared, 'store'>, si
 }
 
 async function* markedLanes({ lanes }: Pick<EndParts, 'lanes'>, signal: AbortSignal): AsyncGenerator<LaneRecord> {
-  for (let after: Scalar[] | undefined; !signal.aborted; ) {
-    const marked = await lanes.find({ where: { skipTo: { gt: 0 } }, limit: LANES, ...(after && { after }) });
+  for await (const marked of findPages(lanes, { where: { skipTo: { gt: 0 } } }, LANES)) {
     yield* marked;
-    const last = marked.at(-1);
-    if (last === undefined || marked.length < LANES) return;
-    after = keyset(last);
+    if (signal.aborted) return;
   }
 }
 

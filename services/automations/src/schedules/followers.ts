@@ -1,6 +1,7 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import {
   type Collection,
+  findEach,
   inWork,
   removeAll,
   type StoredRecord,
@@ -160,16 +161,10 @@ async function forEach(
   where: Where<ScheduleRecord>,
   change: (work: UnitOfWork, before: Pair) => Promise<void>,
 ): Promise<void> {
-  let after: string | undefined;
-  for (;;) {
-    const found = await parts.schedules.find({ where, limit: CHUNK, ...(after !== undefined && { after: [after] }) });
-    for (const { id } of found) {
-      await inWork(parts.store, async (work) => {
-        const before = await readPair(parts, work, id);
-        if (before !== undefined) await change(work, before);
-      });
-    }
-    after = found.at(-1)?.id;
-    if (found.length < CHUNK) return;
+  for await (const { id } of findEach(parts.schedules, { where }, CHUNK)) {
+    await inWork(parts.store, async (work) => {
+      const before = await readPair(parts, work, id);
+      if (before !== undefined) await change(work, before);
+    });
   }
 }

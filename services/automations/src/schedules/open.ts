@@ -4,10 +4,10 @@ import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import {
   type Collection,
+  findEach,
+  findPages,
   inWork,
-  keyset,
   LostRace,
-  type Scalar,
   type UnitOfWork,
   type Where,
 } from '@commonplace/kit/store';
@@ -170,13 +170,10 @@ async function pickDue(
   const busy = new Set((await fires.getMany([...running])).map(({ lane }) => lane));
   const found: FireRecord[] = [];
   const lanes = new Set<string>();
-  for (let after: Scalar[] | undefined; ; ) {
-    const page = await fires.find({ where, sort: ['dueAt'], limit: PAGE, ...(after && { after }) });
+  for await (const page of findPages(fires, { where, sort: ['dueAt'] }, PAGE)) {
     for (const fire of page) if (!busy.has(fire.lane)) found.push(fire);
     for (const { lane } of found) lanes.add(lane);
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE || lanes.size >= room) break;
-    after = keyset(last, ['dueAt']);
+    if (lanes.size >= room) break;
   }
   if (store.isExclusive || found.length <= room) return found;
   const from = Math.floor(Math.random() * found.length);
@@ -216,21 +213,16 @@ async function planSoon(
   isWanted: (work: UnitOfWork, state: ScheduleStateRecord) => Promise<boolean>,
 ): Promise<number> {
   let count = 0;
-  let after: string | undefined;
-  for (;;) {
-    const found = await states.find({ where, limit: 100, ...(after !== undefined && { after: [after] }) });
-    for (const { id } of found) {
-      const isChanged = await inWork(store, async (work) => {
-        const state = await work.get(states, id);
-        if (state === undefined || !(await isWanted(work, state))) return false;
-        work.replace(states, state, { ...state, planAt: timestamp(now()) });
-        return true;
-      });
-      if (isChanged) count++;
-    }
-    after = found.at(-1)?.id;
-    if (found.length < 100) return count;
+  for await (const { id } of findEach(states, { where }, PAGE)) {
+    const isChanged = await inWork(store, async (work) => {
+      const state = await work.get(states, id);
+      if (state === undefined || !(await isWanted(work, state))) return false;
+      work.replace(states, state, { ...state, planAt: timestamp(now()) });
+      return true;
+    });
+    if (isChanged) count++;
   }
+  return count;
 }
 
 /** Records with which version of the time zone database something was done. */

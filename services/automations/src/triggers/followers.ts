@@ -1,5 +1,5 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { type Collection, inWork, type UnitOfWork } from '@commonplace/kit/store';
+import { type Collection, findEach, inWork, type UnitOfWork } from '@commonplace/kit/store';
 import type { Departures } from '@commonplace/platform/departures';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
@@ -72,12 +72,8 @@ async function changeAll(
   userId: string,
   successor: Successor | undefined,
 ): Promise<void> {
-  for (let after: string[] | undefined; ; ) {
-    const found = await parts.automations.find({ where, limit: CHUNK, ...(after && { after }) });
-    for (const one of found) if (concerns(one, userId)) await handOverOne(parts, one, userId, successor);
-    const last = found.at(-1);
-    if (last === undefined || found.length < CHUNK) return;
-    after = [last.id];
+  for await (const one of findEach(parts.automations, { where }, CHUNK)) {
+    if (concerns(one, userId)) await handOverOne(parts, one, userId, successor);
   }
 }
 

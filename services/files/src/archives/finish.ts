@@ -1,4 +1,5 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
+import { findEach } from '@commonplace/kit/store';
 import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { measureAll } from '../blobs/measure.js';
 import { BlobMissing, type StoredBytes, WrongBytes } from '../blobs/port.js';
@@ -148,18 +149,5 @@ function manifestOf(
 /** Steps that one query reads. */
 const PAGE = 50;
 
-async function* stepsOf({ archiveSteps }: ArchiveParts, archiveId: string): AsyncGenerator<StepRecord> {
-  let after: readonly (string | number | boolean)[] | undefined;
-  for (;;) {
-    const found: StepRecord[] = await archiveSteps.find({
-      where: { archiveId },
-      sort: ['number'],
-      limit: PAGE,
-      ...(after && { after }),
-    });
-    yield* found;
-    const last = found.at(-1);
-    if (last === undefined || found.length < PAGE) return;
-    after = [last.number, last.id];
-  }
-}
+const stepsOf = ({ archiveSteps }: ArchiveParts, archiveId: string): AsyncGenerator<StepRecord> =>
+  findEach(archiveSteps, { where: { archiveId }, sort: ['number'] }, PAGE);

@@ -1,4 +1,4 @@
-import { type Collection, keyset, type Scalar, type Store } from '@commonplace/kit/store';
+import { type Collection, findEach, type Store } from '@commonplace/kit/store';
 import type { ListedBlob } from '../blobs/port.js';
 import { blobKey, ownerOf } from '../domain/layout.js';
 import { type Blob, blobCollection, type Intent, intentCollection, type Upload, uploadCollection } from './records.js';
@@ -36,12 +36,7 @@ export async function isKnown(records: KeyRecords, key: string): Promise<boolean
 
 /** Yields key and size of all bytes that versions use. */
 export async function* usedKeys({ blobs }: KeyRecords): AsyncIterable<ListedBlob> {
-  let after: Scalar[] | undefined;
-  for (;;) {
-    const chunk = await blobs.find({ where: {}, limit: CHUNK, ...(after && { after }) });
-    for (const { id, uses, sizeBytes } of chunk) if (uses > 0) yield { key: blobKey(id), sizeBytes };
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return;
-    after = keyset(last);
+  for await (const { id, uses, sizeBytes } of findEach(blobs, { where: {} }, CHUNK)) {
+    if (uses > 0) yield { key: blobKey(id), sizeBytes };
   }
 }

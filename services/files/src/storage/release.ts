@@ -1,5 +1,4 @@
-import type { UnitOfWork } from '@commonplace/kit/store';
-import { inWork } from '@commonplace/kit/store';
+import { findPages, inWork, type UnitOfWork } from '@commonplace/kit/store';
 import { blobKey, keysOfBlob } from '../domain/layout.js';
 import { moveToTrash, ownsBytes } from './orphans.js';
 import type { StorageParts, SweepParts } from './parts.js';
@@ -41,10 +40,8 @@ export async function trashBytes(parts: Pick<StorageParts, 'bytes'>, blobId: str
 /** Deletes all bytes whose records mark them as dead. Returns the number of deleted blobs. */
 export async function deleteDeadBlobs(parts: SweepParts): Promise<number> {
   let deleted = 0;
-  let after: readonly (string | number | boolean)[] | undefined;
-  for (;;) {
-    const dead: Blob[] = await parts.blobs.find({ where: { deadAt: { gt: '' } }, sort: ['deadAt'], limit: 100, after });
-    if (dead.length > 0 && !(await ownsBytes(parts))) return deleted;
+  for await (const dead of findPages(parts.blobs, { where: { deadAt: { gt: '' } }, sort: ['deadAt'] }, 100)) {
+    if (!(await ownsBytes(parts))) break;
     for (const blob of dead) {
       try {
         await deleteDeadBlob(parts, blob);
@@ -54,8 +51,6 @@ export async function deleteDeadBlobs(parts: SweepParts): Promise<number> {
         parts.log.warn('blob.not_deleted', { blob_id: blob.id, error });
       }
     }
-    const last = dead.at(-1);
-    if (last === undefined || dead.length < 100) return deleted;
-    after = [last.deadAt ?? '', last.id];
   }
+  return deleted;
 }

@@ -1,4 +1,4 @@
-import { inWork } from '@commonplace/kit/store';
+import { findPages, inWork } from '@commonplace/kit/store';
 import { abortOrphans, emptyTrash, observeHeld, ownsBytes, sweepOrphans } from '../storage/orphans.js';
 import type { Intent, Upload } from '../storage/records.js';
 import { deleteDeadBlobs } from '../storage/release.js';
@@ -135,30 +135,24 @@ async function cleanUpDeadAttempts(parts: SweeperParts, stopped: StopCheck): Pro
   const now = new Date().toISOString();
   const isDead = (intent: Intent) => intent.until <= now || (parts.bytes.exclusive && intent.process !== parts.process);
   const tally: Tally = { done: 0, failed: 0 };
-  let after: readonly (string | number | boolean)[] | undefined;
-  for (;;) {
-    const until = parts.bytes.exclusive ? { gt: '' } : { lte: now };
-    const found: Intent[] = await parts.intents.find({ where: { until }, sort: ['until'], limit: CHUNK, after });
-    const act = (intent: Intent) => cleanUpAttempt(parts, intent);
+  const until = parts.bytes.exclusive ? { gt: '' } : { lte: now };
+  const act = (intent: Intent) => cleanUpAttempt(parts, intent);
+  for await (const found of findPages(parts.intents, { where: { until }, sort: ['until'] }, CHUNK)) {
     await forEach(parts, found.filter(isDead), tally, stopped, 'attempt.not_settled', act);
-    const last = found.at(-1);
-    if (last === undefined || found.length < CHUNK || stopped()) return tally;
-    after = [last.until, last.id];
+    if (stopped()) break;
   }
+  return tally;
 }
 
 /** Expires uploads that were not finished in time. */
 async function expireUploads(parts: SweeperParts, stopped: StopCheck): Promise<Tally> {
   const where = { expiresAt: { lte: new Date().toISOString() } };
   const tally: Tally = { done: 0, failed: 0 };
-  let after: readonly (string | number | boolean)[] | undefined;
-  for (;;) {
-    const over: Upload[] = await parts.uploads.find({ where, sort: ['expiresAt'], limit: CHUNK, after });
+  for await (const over of findPages(parts.uploads, { where, sort: ['expiresAt'] }, CHUNK)) {
     await forEach(parts, over, tally, stopped, 'upload.not_expired', (upload) => expire(parts, upload));
-    const last = over.at(-1);
-    if (last === undefined || over.length < CHUNK || stopped()) return tally;
-    after = [last.expiresAt, last.id];
+    if (stopped()) break;
   }
+  return tally;
 }
 
 async function expire(parts: SweeperParts, upload: Upload): Promise<void> {

@@ -2,7 +2,7 @@ import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
 import type { StoredLimit } from '@commonplace/kit/limits';
 import type { Log } from '@commonplace/kit/log';
 import type { Envelope } from '@commonplace/kit/secrets';
-import { type Collection, keyset, LostRace, type Scalar, type Store, type UnitOfWork } from '@commonplace/kit/store';
+import { type Collection, findEach, LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import { apiKeyExpiring } from '../events.js';
 import { dueNotice, EARLIEST_NOTICE_MS } from '../keys/notices.js';
 import { secretOwner } from '../security/second-factor.js';
@@ -43,23 +43,12 @@ export async function runHousekeeping(parts: HousekeepingParts): Promise<void> {
  * removed.
  */
 function renewSeals({ store, secondFactors, envelope }: HousekeepingParts): Promise<void> {
-  return runEach(allOf(secondFactors), async (record) => {
+  return runEach(findEach(secondFactors, { where: {} }, BATCH), async (record) => {
     const { id, totp } = record;
     if (totp === undefined || envelope.isCurrent(totp.secret)) return;
     const secret = envelope.rewrap(totp.secret, secretOwner(id));
     await commit(store, (work) => work.replace(secondFactors, record, { ...record, totp: { ...totp, secret } }));
   });
-}
-
-async function* allOf(secondFactors: Collection<SecondFactorRecord>): AsyncGenerator<SecondFactorRecord> {
-  let after: { after?: Scalar[] } = {};
-  for (;;) {
-    const found = await secondFactors.find({ where: {}, limit: BATCH, ...after });
-    yield* found;
-    const last = found.at(-1);
-    if (last === undefined || found.length < BATCH) return;
-    after = { after: keyset(last) };
-  }
 }
 
 /** Publishes each notice once: the key's record stores the last one sent. */

@@ -1,11 +1,4 @@
-import {
-  type Collection,
-  type CollectionSpec,
-  keyset,
-  type Scalar,
-  type StoredRecord,
-  type Where,
-} from '@commonplace/kit/store';
+import { type Collection, type CollectionSpec, findEach, type StoredRecord, type Where } from '@commonplace/kit/store';
 import type { KeyType } from '../domain/key-format.js';
 
 /** An API key without its secret. */
@@ -100,22 +93,14 @@ export function countLiveKeys(
 }
 
 /** Yields active keys that expire after `from` and up to `until`, soonest first. */
-export async function* endingKeys(
+export function endingKeys(
   keys: Collection<ApiKeyRecord>,
   from: string,
   until: string,
   batch: number,
 ): AsyncIterable<ApiKeyRecord> {
   const where = { state: 'active', expiresAt: { gt: from, lte: until } };
-  const sort = ['expiresAt'] as const;
-  let after: { after?: Scalar[] } = {};
-  for (;;) {
-    const found = await keys.find({ where, sort, limit: batch, ...after });
-    yield* found;
-    const last = found.at(-1);
-    if (last === undefined || found.length < batch) return;
-    after = { after: keyset(last, sort) };
-  }
+  return findEach(keys, { where, sort: ['expiresAt'] }, batch);
 }
 
 /** Returns the filter for keys of a status; without one, for all keys that are not revoked. */

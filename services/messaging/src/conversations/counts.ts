@@ -1,5 +1,5 @@
 import type { Breathe } from '@commonplace/kit/slices';
-import type { Collection, Scalar, Where } from '@commonplace/kit/store';
+import { type Collection, findAll, type Where } from '@commonplace/kit/store';
 import { EVERYBODY, type MentionRecord, type MessageRecord, mentionKey } from './message-records.js';
 import type { ConversationParts } from './parts.js';
 import { type HeadRecord, type MemberRecord, memberId } from './records.js';
@@ -122,20 +122,8 @@ export async function countSteadily<T>(
 const CHUNK = 200;
 
 /** Returns all active memberships of a person. */
-export async function membershipsOf(
-  members: Collection<MemberRecord>,
-  userId: string,
-  breathe: Breathe,
-): Promise<MemberRecord[]> {
-  const all: MemberRecord[] = [];
-  for (let after: Scalar[] | undefined; ; await breathe()) {
-    const where = { principalId: userId, isActive: true };
-    const page = await members.find({ where, limit: CHUNK, ...(after && { after }) });
-    all.push(...page);
-    const last = page.at(-1);
-    if (last === undefined || page.length < CHUNK) return all;
-    after = [last.id];
-  }
+export function membershipsOf(members: Collection<MemberRecord>, userId: string): Promise<MemberRecord[]> {
+  return findAll(members, { where: { principalId: userId, isActive: true } }, CHUNK);
 }
 
 /** Returns the heads of conversations, by their ids. */

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { createBreathe } from '@commonplace/kit/slices';
+import { findEach } from '@commonplace/kit/store';
 import { conversationEvent, readEvent } from './events.js';
 import { otherPeople } from './leavers.js';
 import { ownersOf, removeMembers, requireOwner } from './members.js';
@@ -57,13 +57,7 @@ export async function deleteForEveryone(
 /** Returns the ids of all people who are members of a conversation. */
 async function peopleIn({ members }: ConversationParts, conversationId: string): Promise<string[]> {
   const where = { conversationId, isActive: true, kind: 'user' } as const;
-  const breathe = createBreathe();
   const ids: string[] = [];
-  for (let after: string[] | undefined; ; await breathe()) {
-    const page = await members.find({ where, limit: CHUNK, ...(after && { after }) });
-    ids.push(...page.map(({ principalId }) => principalId));
-    const last = page.at(-1);
-    if (last === undefined || page.length < CHUNK) return ids;
-    after = [last.id];
-  }
+  for await (const { principalId } of findEach(members, { where }, CHUNK)) ids.push(principalId);
+  return ids;
 }

@@ -1,5 +1,5 @@
 import { type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
-import { inWork } from '@commonplace/kit/store';
+import { findEach, inWork } from '@commonplace/kit/store';
 import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { conversationEvent, type MakeEvent } from './events.js';
@@ -46,16 +46,8 @@ async function follow(parts: ConversationParts, event: TypedEvent<(typeof MEMBER
   // A person who is suspended, or whose Org is to be deleted, belongs to no place for a while, and keeps the other ones.
   const isAt = ({ workspaceId }: MemberRecord) =>
     event.name === 'tenancy.org_member.removed' || workspaceId === event.data.workspaceId;
-  for (let after: string[] | undefined; ; ) {
-    const found = await parts.members.find({
-      where: { tenant, principalId: userId },
-      limit: CHUNK,
-      ...(after && { after }),
-    });
-    for (const member of found) if (isAt(member)) await endUnlessMember(parts, member, person);
-    const last = found.at(-1);
-    if (last === undefined || found.length < CHUNK) return;
-    after = [last.id];
+  for await (const member of findEach(parts.members, { where: { tenant, principalId: userId } }, CHUNK)) {
+    if (isAt(member)) await endUnlessMember(parts, member, person);
   }
 }
 

@@ -67,7 +67,7 @@ export async function reachConversations(
   const person = await parts.memberships.of(caller.userId, onward);
   const breathe = createBreathe();
   const readAt = parts.now();
-  const memberships = (await membershipsOf(parts.members, caller.userId, breathe)).filter(
+  const memberships = (await membershipsOf(parts.members, caller.userId)).filter(
     (member) => belongsTo(person, member) && reachesPlace(caller, member),
   );
   const ids = memberships.map(({ conversationId }) => conversationId);

@@ -1,5 +1,5 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { type Collection, inWork, type Scalar, type Where } from '@commonplace/kit/store';
+import { type Collection, findPages, inWork, type Where } from '@commonplace/kit/store';
 import { consumeBatches, type TypedEvent } from '@commonplace/platform/events';
 import type { ConversationRead, MessageChanged } from '@commonplace/proto/messaging/v1/events.js';
 import { UNREAD_DAYS } from '../config.js';
@@ -171,13 +171,8 @@ async function forMembers(
   visit: (members: readonly MemberRecord[], at: number) => Promise<void>,
 ): Promise<void> {
   const where: Where<MemberRecord> = { conversationId, isActive: true, kind: 'user', ...filter };
-  for (let at = 0, after: Scalar[] | undefined; ; at++) {
-    const page = await members.find({ where, limit: MAX_RECIPIENTS, ...(after && { after }) });
-    await visit(page, at);
-    const last = page.at(-1);
-    if (last === undefined || page.length < MAX_RECIPIENTS) return;
-    after = [last.id];
-  }
+  let at = 0;
+  for await (const page of findPages(members, { where }, MAX_RECIPIENTS)) await visit(page, at++);
 }
 
 /** Notifies members of a message if their settings ask for it. */

@@ -14,7 +14,7 @@ import { daysAfter } from '../domain/days.js';
 import type { NotificationType } from '../domain/draft.js';
 import { isWithin, type Reach, reachOf } from './policy.js';
 import { type PresentParts, present } from './present.js';
-import { findAll, type Notification, type State } from './records.js';
+import { findInbox, type Notification, type State } from './records.js';
 
 export interface NotificationParts extends PresentParts {
   readonly settings: Pick<Settings, 'publicUrl' | 'readDays'>;
@@ -113,7 +113,7 @@ async function choose(
   const reach = await reachOf(parts.memberships, context);
   if (all) {
     const where = before === undefined ? reach : { ...reach, at: { lt: before } };
-    return { reach, chosen: await findAll(parts.notifications, where) };
+    return { reach, chosen: await findInbox(parts.notifications, where) };
   }
   const found = await parts.notifications.getMany([...new Set(ids)]);
   return { reach, chosen: found.filter((one) => isWithin(reach, one, context.caller)) };

@@ -1,4 +1,4 @@
-import { type Collection, type CollectionSpec, keyset, type StoredRecord, type Where } from '@commonplace/kit/store';
+import { type Collection, type CollectionSpec, findAll, type StoredRecord, type Where } from '@commonplace/kit/store';
 import type { Facts, NotificationType, Target } from '../domain/draft.js';
 
 /** The state of a notification; `archived` takes precedence over `read` and `unread`. */
@@ -60,12 +60,6 @@ const CHUNK = 1000;
  * Returns all matching records in the order of their ids. It loads them into memory, since the size of an inbox is
  * limited.
  */
-export async function findAll(records: Collection<Notification>, where: Where<Notification>): Promise<Notification[]> {
-  const all: Notification[] = [];
-  for (;;) {
-    const last = all.at(-1);
-    const chunk = await records.find({ where, limit: CHUNK, ...(last && { after: keyset(last) }) });
-    all.push(...chunk);
-    if (chunk.length < CHUNK) return all;
-  }
+export function findInbox(records: Collection<Notification>, where: Where<Notification>): Promise<Notification[]> {
+  return findAll(records, { where }, CHUNK);
 }

@@ -2,7 +2,7 @@ import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { keyset, type Scalar } from '@commonplace/kit/store';
+import { findEach } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { may } from '../domain/role.js';
 import { LimitReached } from '../errors.js';
@@ -258,12 +258,6 @@ export async function copyComments(
 const PAGE = 200;
 
 /** Reads the comments of a document page by page, the first of a thread before its replies. */
-async function* commentsOf(parts: CommentParts, { id: resourceId }: Pick<Node, 'id'>): AsyncIterable<Comment> {
-  for (let after: Scalar[] | undefined, more = true; more; ) {
-    const page = await parts.comments.find({ where: { resourceId }, sort: COMMENT_ORDER, limit: PAGE, after });
-    yield* page;
-    const last = page.at(-1);
-    more = last !== undefined && page.length === PAGE;
-    if (last !== undefined) after = keyset(last, COMMENT_ORDER);
-  }
+function commentsOf(parts: CommentParts, { id: resourceId }: Pick<Node, 'id'>): AsyncIterable<Comment> {
+  return findEach(parts.comments, { where: { resourceId }, sort: COMMENT_ORDER }, PAGE);
 }

@@ -1,4 +1,4 @@
-import type { Collection, CollectionSpec, Scalar, StoredRecord } from '@commonplace/kit/store';
+import { type Collection, type CollectionSpec, findAll, type StoredRecord } from '@commonplace/kit/store';
 import type { PlannedCopy } from '../domain/copy.js';
 
 /** One piece of the plan of a copy job, made when the job was created. */
@@ -23,13 +23,6 @@ export function copyPieceId(jobId: string, number: number): string {
 const PAGE = 100;
 
 /** Returns all pieces of a job in order. */
-export async function copyPieces(pieces: Collection<CopyPiece>, jobId: string): Promise<CopyPiece[]> {
-  const all: CopyPiece[] = [];
-  for (let after: Scalar[] | undefined; ; ) {
-    const page = await pieces.find({ where: { jobId }, sort: ['number'], limit: PAGE, ...(after && { after }) });
-    all.push(...page);
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return all;
-    after = [last.number, last.id];
-  }
+export function copyPieces(pieces: Collection<CopyPiece>, jobId: string): Promise<CopyPiece[]> {
+  return findAll(pieces, { where: { jobId }, sort: ['number'] }, PAGE);
 }

@@ -1,4 +1,4 @@
-import type { Scalar } from '@commonplace/kit/store';
+import { findPages } from '@commonplace/kit/store';
 import { type SkippedResource, SkipReason } from '@commonplace/proto/resources/v1/copy_service.js';
 import type { Access } from '../domain/access.js';
 import type { SourceNode } from '../domain/copy.js';
@@ -18,7 +18,7 @@ export interface Sources {
 }
 
 /** Number of nodes that one query reads. */
-const PAGE = 1000;
+const PAGE = 200;
 /** Maximum number of left-out items that an answer names. */
 const MAX_LISTED_SKIPPED = 100;
 
@@ -36,8 +36,7 @@ export async function sourcesBelow(parts: CopyParts, head: Node, subject: Access
   // head.
   const roots = [head.id, ...(await pending.in(head.workspaceId)).map((job) => job.headId)];
   for (const root of roots) {
-    for (let after: Scalar[] | undefined, more = true; more; ) {
-      const page = await tree.nodes.find({ where: { ancestors: { contains: root } }, limit: PAGE, after });
+    for await (const page of findPages(tree.nodes, { where: { ancestors: { contains: root } } }, PAGE)) {
       const live = (await tree.resolve(page)).filter(
         (node) => node.state === 'active' && node.ancestors.includes(head.id) && !seen.has(node.id),
       );
@@ -58,8 +57,6 @@ export async function sourcesBelow(parts: CopyParts, head: Node, subject: Access
       if (nodes.length >= settings.copyResources) {
         throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
       }
-      more = page.length === PAGE;
-      after = [page.at(-1)?.id as string];
     }
   }
   return { nodes, skipped, skippedCount };

@@ -1,6 +1,6 @@
 import type { Log } from '@commonplace/kit/log';
 import { type Envelope, type SecretOwner, SecretUnreadable } from '@commonplace/kit/secrets';
-import { keyset, LostRace, type Store } from '@commonplace/kit/store';
+import { findEach, LostRace, type Store } from '@commonplace/kit/store';
 import { type FormRecord, formCollection } from './records.js';
 import { createFormTokens, type FormTokens } from './tokens.js';
 import type { FormWebhook } from './webhooks.js';
@@ -36,32 +36,26 @@ export async function rewrapFormSecrets(parts: FormSecretParts, each: () => void
   const forms = await store.collection(formCollection);
   const tokens = createFormTokens(parts.masterKeys, envelope);
   const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
-  let after: ReturnType<typeof keyset> | undefined;
-  for (;;) {
-    const chunk = await forms.find({ where: {}, limit: CHUNK, ...(after && { after }) });
-    for (const form of chunk) {
-      try {
-        if (isCurrent(form, envelope)) sum.current++;
-        else {
-          const work = store.begin();
-          work.replace(forms, form, renewed(form, envelope, tokens));
-          await work.commit();
-          sum.rewrapped++;
-        }
-      } catch (error) {
-        // Another writer changed the form first; the next run checks it.
-        if (error instanceof LostRace) sum.rewrapped++;
-        else if (error instanceof SecretUnreadable) {
-          log.error('secret.unreadable', { record: form.id, error });
-          sum.unreadable.push(form.id);
-        } else throw error;
+  for await (const form of findEach(forms, { where: {} }, CHUNK)) {
+    try {
+      if (isCurrent(form, envelope)) sum.current++;
+      else {
+        const work = store.begin();
+        work.replace(forms, form, renewed(form, envelope, tokens));
+        await work.commit();
+        sum.rewrapped++;
       }
-      each();
+    } catch (error) {
+      // Another writer changed the form first; the next run checks it.
+      if (error instanceof LostRace) sum.rewrapped++;
+      else if (error instanceof SecretUnreadable) {
+        log.error('secret.unreadable', { record: form.id, error });
+        sum.unreadable.push(form.id);
+      } else throw error;
     }
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return sum;
-    after = keyset(last);
+    each();
   }
+  return sum;
 }
 
 const sealedOf = ({ tokenSealed, hookSealed, config }: FormRecord): string[] => [

@@ -1,5 +1,5 @@
-import { type Breathe, createBreathe } from '@commonplace/kit/slices';
-import { type Collection, keyset, type Query } from '@commonplace/kit/store';
+import { createBreathe } from '@commonplace/kit/slices';
+import { type Collection, findPages, type Query } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
 import type { Node } from '../domain/node.js';
 import type { Counters } from '../nodes/counters.js';
@@ -48,19 +48,16 @@ interface OutlineParts {
 export function createOutlines({ tree, pinned, counters, pending }: OutlineParts): Outlines {
   const known = new LRUCache<string, CachedOutline>({ max: 500 });
 
-  async function nodesOf(publication: OutlineTarget, breathe = createBreathe()): Promise<Node[] | undefined> {
-    return publication.kind === 'workspace'
-      ? nodesOfWorkspace(tree, publication, breathe)
-      : nodesBelow(tree, publication, breathe);
+  async function nodesOf(publication: OutlineTarget): Promise<Node[] | undefined> {
+    return publication.kind === 'workspace' ? nodesOfWorkspace(tree, publication) : nodesBelow(tree, publication);
   }
 
   async function read(publication: OutlineTarget): Promise<Outline | undefined> {
-    const breathe = createBreathe();
-    const nodes = await nodesOf(publication, breathe);
+    const nodes = await nodesOf(publication);
     if (nodes === undefined) return undefined;
     const { edition } = publication;
     const pages = edition === undefined ? undefined : await pinned.find({ where: { edition }, limit: MAX_PAGES });
-    return outlineOf(publication, nodes, breathe, pages);
+    return outlineOf(publication, nodes, createBreathe(), pages);
   }
 
   /**
@@ -95,38 +92,30 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
   };
 }
 
-async function nodesOfWorkspace(tree: Tree, { itemId }: OutlineTarget, breathe: Breathe): Promise<Node[]> {
+async function nodesOfWorkspace(tree: Tree, { itemId }: OutlineTarget): Promise<Node[]> {
   const where = { workspaceId: itemId, state: 'active', boundary: itemId } as const;
-  return openNodes(tree, { where, sort: ['position'] }, itemId, breathe);
+  return openNodes(tree, { where, sort: ['position'] }, itemId);
 }
 
-async function nodesBelow(tree: Tree, publication: OutlineTarget, breathe: Breathe): Promise<Node[] | undefined> {
+async function nodesBelow(tree: Tree, publication: OutlineTarget): Promise<Node[] | undefined> {
   const head = await tree.get(publication.itemId);
   if (head === undefined || head.state !== 'active') return undefined;
   if (restrictedSince(head, publication)) return undefined;
   const where = { ancestors: { contains: head.id }, state: 'active', boundary: head.boundary } as const;
-  return [head, ...(await openNodes(tree, { where }, head.boundary, breathe))];
+  return [head, ...(await openNodes(tree, { where }, head.boundary))];
 }
 
-/** Number of nodes that are read at once. */
-const NODES_AT_ONCE = 500;
+/** Number of nodes that one query reads. */
+const PAGE = 200;
 
-/** Reads up to `MAX_PAGES` nodes, page by page, because parsing all of them at once would hold the event loop. */
-async function openNodes(
-  tree: Tree,
-  query: Pick<Query<Node>, 'where' | 'sort'>,
-  boundary: string,
-  breathe: Breathe,
-): Promise<Node[]> {
+/** Returns the nodes of a query that a publication may show; of more than `MAX_PAGES`, the first. */
+async function openNodes(tree: Tree, query: Pick<Query<Node>, 'where' | 'sort'>, boundary: string): Promise<Node[]> {
   const open: Node[] = [];
-  let last: Node | undefined;
-  for (let left = MAX_PAGES; left > 0; left -= NODES_AT_ONCE) {
-    const limit = Math.min(left, NODES_AT_ONCE);
-    const found: Node[] = await tree.nodes.find({ ...query, limit, ...(last && { after: keyset(last, query.sort) }) });
-    for (const node of await tree.resolve(found)) if (isOpen(node, boundary)) open.push(node);
-    if (found.length < limit) break;
-    last = found.at(-1);
-    await breathe();
+  let read = 0;
+  for await (const page of findPages(tree.nodes, query, PAGE)) {
+    for (const node of await tree.resolve(page)) if (isOpen(node, boundary)) open.push(node);
+    read += page.length;
+    if (read >= MAX_PAGES) break;
   }
   return open;
 }

@@ -1,4 +1,4 @@
-import { keyset, type Scalar, type Where } from '@commonplace/kit/store';
+import { findEach, type Where } from '@commonplace/kit/store';
 import type { TemplateParts } from './parts.js';
 import type { Template } from './records.js';
 
@@ -19,13 +19,8 @@ export async function templateBytes(
   if (orgId === undefined && userId === undefined) return 0;
   const where: Where<Template> = orgId === undefined ? { listKey: `user:${userId}` } : { tenant: orgId };
   let bytes = 0;
-  for (let after: Scalar[] | undefined; ; ) {
-    const found = await templates.find({ where, limit: CHUNK, ...(after && { after }) });
-    for (const { id, orgId: holder } of found) {
-      if (orgId !== undefined || holder === null) bytes += await tree.nodes.sum('sizeBytes', { workspaceId: id });
-    }
-    const last = found.at(-1);
-    if (last === undefined || found.length < CHUNK) return bytes;
-    after = keyset(last);
+  for await (const { id, orgId: holder } of findEach(templates, { where }, CHUNK)) {
+    if (orgId !== undefined || holder === null) bytes += await tree.nodes.sum('sizeBytes', { workspaceId: id });
   }
+  return bytes;
 }

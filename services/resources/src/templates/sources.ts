@@ -1,4 +1,4 @@
-import type { Scalar } from '@commonplace/kit/store';
+import { findPages } from '@commonplace/kit/store';
 import { whyNotCopied } from '../copies/sources.js';
 import type { SourceNode } from '../domain/copy.js';
 import type { Node } from '../domain/node.js';
@@ -9,7 +9,8 @@ import type { TemplateParts } from './parts.js';
 /** The fields of a node that copying it from or to a template needs. */
 export type TopSource = SourceNode & Pick<Node, 'name' | 'icon' | 'description' | 'position' | 'attachment'>;
 
-const PAGE = 1000;
+/** Number of nodes that one query reads. */
+const PAGE = 200;
 
 /** The nodes of a template, and how many the caller can read that are left out because they are restricted. */
 export interface TemplateSources {
@@ -61,15 +62,12 @@ async function gather(
   const found = new Map<string, TopSource>();
   // While a job moves a large subtree here, its nodes do not yet name this workspace.
   for (const id of new Set([workspaceId, ...(await tree.unsettled(workspaceId))])) {
-    for (let after: Scalar[] | undefined, more = true; more; ) {
-      const page = await tree.nodes.find({ where: { workspaceId: id }, limit: PAGE, ...(after && { after }) });
+    for await (const page of findPages(tree.nodes, { where: { workspaceId: id } }, PAGE)) {
       const here = (await tree.resolve(page)).filter((node) => node.workspaceId === workspaceId);
       for (const node of await choose(here)) found.set(node.id, sourceOf(node));
       if (found.size > settings.copyResources) {
         throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
       }
-      more = page.length === PAGE;
-      after = [page.at(-1)?.id as string];
     }
   }
   return [...found.values()].sort((a, b) => compare(a.position, b.position) || compare(a.id, b.id));

@@ -1,6 +1,6 @@
 import {
+  findPages,
   invalidCursor,
-  keyset,
   parsePageRequest,
   type Scalar,
   type Slice,
@@ -125,13 +125,10 @@ async function countIn(
   where: Where<WorkspaceMember>,
 ): Promise<number> {
   let count = 0;
-  for (let after: Scalar[] | undefined; ; ) {
-    const chunk = await workspaceMembers.records.find({ where, limit: CHUNK, ...(after && { after }) });
-    const last = chunk.at(-1);
-    if (last === undefined) return count;
+  for await (const chunk of findPages(workspaceMembers.records, { where }, CHUNK)) {
     count += await orgMembers.records.count({ ...ofOrg, userId: { in: chunk.map(({ userId = '' }) => userId) } });
-    after = keyset(last);
   }
+  return count;
 }
 
 /** Returns the entries of a slice plus one more if there is one, which shows that another page follows. */

@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { AuthType, ConnectorType } from '../domain/connector-terms.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 
 /** A link from a workspace to an external system. */
 export interface Connector extends StoredRecord {
@@ -113,18 +113,18 @@ export function createConnectors(
     records,
     connections,
     authorizations,
-    ofWorkspace: (workspaceId) => findAll(records, { workspaceId }),
+    ofWorkspace: (workspaceId) => findAllWhere(records, { workspaceId }),
     countConnections: async (connectorIds) =>
       connectorIds.length === 0 ? new Map() : connections.countBy('connectorId', { connectorId: { in: connectorIds } }),
-    connectionsOf: (connectorId) => findAll(connections, { connectorId }),
+    connectionsOf: (connectorId) => findAllWhere(connections, { connectorId }),
     connectionsIn: (workspaceId, userId) =>
-      findAll(connections, userId === undefined ? { workspaceId } : { workspaceId, userId }),
+      findAllWhere(connections, userId === undefined ? { workspaceId } : { workspaceId, userId }),
     connectionsOfPerson: (userId, tenant) =>
-      findAll(connections, tenant === undefined ? { userId } : { userId, tenant }),
+      findAllWhere(connections, tenant === undefined ? { userId } : { userId, tenant }),
     connectionOfPerson: (connectorId, userId) =>
       findOne(connections, { personKey: connectionKey(connectorId, userId) }),
-    authorizationsOf: (connectorId) => findAll(authorizations, { connectorId }),
-    authorizationsIn: (workspaceId) => findAll(authorizations, { workspaceId }),
-    staleAuthorizations: (now) => findAll(authorizations, { expiresAt: { lte: now } }),
+    authorizationsOf: (connectorId) => findAllWhere(authorizations, { connectorId }),
+    authorizationsIn: (workspaceId) => findAllWhere(authorizations, { workspaceId }),
+    staleAuthorizations: (now) => findAllWhere(authorizations, { expiresAt: { lte: now } }),
   };
 }

@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { foldName } from '../domain/text.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 import { personKeyOf } from './org-members.js';
 
 /** A group of people of an Org, with which resources can be shared. */
@@ -81,8 +81,8 @@ export function createGroups(records: Collection<Group>, members: Collection<Gro
     members,
     named: (orgId, name) => findOne(records, { nameKey: groupNameKey(orgId, name) }),
     place: (groupId, userId) => findOne(members, { personKey: personKeyOf(groupId, userId) }),
-    placesOf: (userId) => findAll(members, { userId }),
-    placesIn: (orgId, userId) => findAll(members, { userId, orgId }),
+    placesOf: (userId) => findAllWhere(members, { userId }),
+    placesIn: (orgId, userId) => findAllWhere(members, { userId, orgId }),
     countPlaces: (key) => {
       const [orgId = '', userId = ''] = key.split(':');
       return members.count({ userId, orgId });

@@ -1,7 +1,7 @@
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { hashToken } from '../domain/invitation.js';
 import { foldEmail } from '../domain/text.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 
 /** An open invitation. It is deleted when it is accepted, sent again or revoked. */
 export interface Invitation extends StoredRecord {
@@ -56,11 +56,11 @@ export function createInvitations(records: Collection<Invitation>): Invitations 
       return found !== undefined && found.expiresAt > now ? found : undefined;
     },
     ofAddress: async (email, now) => {
-      const found = await findAll(records, { emailFold: foldEmail(email) });
+      const found = await findAllWhere(records, { emailFold: foldEmail(email) });
       return found.filter(({ expiresAt }) => expiresAt > now);
     },
-    ofOrgMember: (orgMemberId) => findAll(records, { orgMemberId }),
-    ofWorkspaceMember: (workspaceMemberId) => findAll(records, { workspaceMemberId }),
-    ofTenant: (tenant) => findAll(records, { tenant }),
+    ofOrgMember: (orgMemberId) => findAllWhere(records, { orgMemberId }),
+    ofWorkspaceMember: (workspaceMemberId) => findAllWhere(records, { workspaceMemberId }),
+    ofTenant: (tenant) => findAllWhere(records, { tenant }),
   };
 }

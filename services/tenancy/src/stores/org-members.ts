@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { FULL_ORG_ROLES, type OrgRole } from '../domain/roles.js';
 import { foldEmail } from '../domain/text.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 
 export type OrgMemberStatus = 'invited' | 'active' | 'suspended' | 'removed';
 
@@ -83,9 +83,9 @@ export function createOrgMembers(records: Collection<OrgMember>): OrgMembers {
     records,
     ofPerson: (orgId, userId) => findOne(records, { personKey: personKeyOf(orgId, userId) }),
     ofAddress: (orgId, email) => findOne(records, { addressKey: addressKeyOf(orgId, email) }),
-    activeOf: (userId) => findAll(records, { userId, status: 'active' }),
-    owners: (orgId) => findAll(records, { orgId, status: 'active', role: 'owner' }),
-    admins: (orgId) => findAll(records, { orgId, status: 'active', role: { in: ['owner', 'admin'] } }),
+    activeOf: (userId) => findAllWhere(records, { userId, status: 'active' }),
+    owners: (orgId) => findAllWhere(records, { orgId, status: 'active', role: 'owner' }),
+    admins: (orgId) => findAllWhere(records, { orgId, status: 'active', role: { in: ['owner', 'admin'] } }),
     countActive: (orgIds) => records.countBy('orgId', { orgId: { in: orgIds }, status: 'active' }),
     countFull: (orgId) => records.count({ orgId, status: 'active', role: { in: FULL_ORG_ROLES } }),
     countPlaces: (orgId) => records.count({ orgId, status: { in: ['active', 'suspended', 'invited'] } }),

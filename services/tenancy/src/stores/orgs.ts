@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { OrgSettings } from '../domain/org-settings.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 
 export interface Org extends StoredRecord {
   /** The id of the Org itself. */
@@ -36,6 +36,6 @@ export function createOrgs(records: Collection<Org>): Orgs {
   return {
     records,
     bySlug: (slug) => findOne(records, { slug }),
-    toPurge: (now) => findAll(records, { status: 'deletion_scheduled', purgeAt: { lte: now } }),
+    toPurge: (now) => findAllWhere(records, { status: 'deletion_scheduled', purgeAt: { lte: now } }),
   };
 }

@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import { findAll } from './all.js';
+import { findAllWhere } from './all.js';
 
 /** Owner of a list: everyone in the workspace, or one person there. */
 export type PinVisibility = 'workspace' | 'me';
@@ -69,8 +69,8 @@ export interface PinLists {
 export function createPinLists(records: Collection<PinList>): PinLists {
   return {
     records,
-    ofWorkspace: (workspaceId) => findAll(records, { workspaceId }),
-    withItems: (itemIds) => findAll(records, { itemIds: { containsAny: itemIds } }),
+    ofWorkspace: (workspaceId) => findAllWhere(records, { workspaceId }),
+    withItems: (itemIds) => findAllWhere(records, { itemIds: { containsAny: itemIds } }),
   };
 }
 

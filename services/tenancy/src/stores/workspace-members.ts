@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { WorkspaceRole } from '../domain/roles.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 import { addressKeyOf, personKeyOf } from './org-members.js';
 
 /** A person's own membership of a workspace, from the invitation on. `default_role` creates no such record. */
@@ -72,17 +72,17 @@ export interface WorkspaceMembers {
 
 export function createWorkspaceMembers(records: Collection<WorkspaceMember>): WorkspaceMembers {
   const keyed = async (keys: readonly string[]) =>
-    keys.length === 0 ? [] : findAll(records, { personKey: { in: keys } });
+    keys.length === 0 ? [] : findAllWhere(records, { personKey: { in: keys } });
   return {
     records,
     ofPerson: (workspaceId, userId) => findOne(records, { personKey: personKeyOf(workspaceId, userId) }),
     ofPersonIn: (workspaceIds, userId) => keyed(workspaceIds.map((id) => personKeyOf(id, userId))),
     ofPeople: (workspaceId, userIds) => keyed(userIds.map((id) => personKeyOf(workspaceId, id))),
     ofAddress: (workspaceId, email) => findOne(records, { addressKey: addressKeyOf(workspaceId, email) }),
-    activeOf: (userId) => findAll(records, { userId, status: 'active' }),
-    inOrg: (userId, orgId) => findAll(records, { userId, orgId }),
-    owners: (workspaceId) => findAll(records, { workspaceId, status: 'active', role: 'owner' }),
-    ofWorkspace: (workspaceId) => findAll(records, { workspaceId }),
+    activeOf: (userId) => findAllWhere(records, { userId, status: 'active' }),
+    inOrg: (userId, orgId) => findAllWhere(records, { userId, orgId }),
+    owners: (workspaceId) => findAllWhere(records, { workspaceId, status: 'active', role: 'owner' }),
+    ofWorkspace: (workspaceId) => findAllWhere(records, { workspaceId }),
     countActive: (workspaceIds, guests) => {
       const active = { workspaceId: { in: workspaceIds }, status: 'active' } as const;
       return records.countBy('workspaceId', guests ? { ...active, guest: true } : active);

@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { DEFAULT_ROLES, type DefaultRole } from '../domain/roles.js';
 import type { WorkspaceSettings } from '../domain/workspace-settings.js';
-import { findAll, findOne } from './all.js';
+import { findAllWhere, findOne } from './all.js';
 
 export interface Workspace extends StoredRecord {
   /** The id of the Org, or of the workspace itself if it is Personal. */
@@ -66,8 +66,8 @@ export function createWorkspaces(records: Collection<Workspace>): Workspaces {
     records,
     isSlugTaken: async (scope, slug) => (await findOne(records, { slugKey: `${scope}:${slug}` })) !== undefined,
     withDefaultRole: async (orgIds) =>
-      orgIds.length === 0 ? [] : findAll(records, { orgId: { in: orgIds }, defaultRole: { in: DEFAULT_ROLES } }),
-    ofOrg: (orgId) => findAll(records, { orgId }),
+      orgIds.length === 0 ? [] : findAllWhere(records, { orgId: { in: orgIds }, defaultRole: { in: DEFAULT_ROLES } }),
+    ofOrg: (orgId) => findAllWhere(records, { orgId }),
     countByOrg: (orgIds) => records.countBy('orgId', { orgId: { in: orgIds } }),
   };
 }

@@ -1,6 +1,7 @@
 import { reachesWorkspace } from '@commonplace/kit/auth';
 import { TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { findPages } from '@commonplace/kit/store';
 import type {
   IndexEntry,
   IndexService,
@@ -103,14 +104,9 @@ const STREAMED_BYTES = 2 * 1024 * 1024;
 /** Yields all nodes to be indexed, in batches ordered by id. */
 async function* allIndexed({ tree }: SearchParts, batchSize: number): AsyncGenerator<Node[]> {
   const limit = Math.min(Math.max(batchSize, 1), 500);
-  let after: string[] | undefined;
-  for (;;) {
-    const nodes: Node[] = await tree.nodes.find({ where: {}, limit, after });
+  for await (const nodes of findPages(tree.nodes, { where: {} }, limit)) {
     const live = (await tree.resolve(nodes)).filter(isIndexed);
     if (live.length > 0) yield live;
-    const last = nodes.at(-1);
-    if (last === undefined || nodes.length < limit) return;
-    after = [last.id];
   }
 }
 

@@ -1,6 +1,5 @@
 import { createBreathe } from '@commonplace/kit/slices';
-import type { Collection, Scalar, Where } from '@commonplace/kit/store';
-import { keyset } from '@commonplace/kit/store';
+import { type Collection, findEach, type Where } from '@commonplace/kit/store';
 import { formatAmount, type Micros } from '../domain/amounts.js';
 import { type Granularity, intervalsOf, type Period, startOf } from '../domain/periods.js';
 import type { Attribution, UsageRecord } from '../records.js';
@@ -61,20 +60,14 @@ export async function sumUsage(usage: Collection<UsageRecord>, selection: UsageS
 }
 
 /** Reads the usage records of a selection, by hour or by day, in order of time. */
-async function* usageOf(usage: Collection<UsageRecord>, selection: UsageSelection): AsyncGenerator<UsageRecord> {
+function usageOf(usage: Collection<UsageRecord>, selection: UsageSelection): AsyncGenerator<UsageRecord> {
   const { tenant, period, granularity, userId, workspaceIds } = selection;
   const where: Where<UsageRecord> = {
     ...{ tenant, interval: granularity === 'hour' ? 'hour' : 'day', at: { gte: period.start, lt: period.end } },
     ...(userId !== undefined && { userId }),
     ...(workspaceIds !== undefined && { workspaceId: { in: workspaceIds } }),
   };
-  for (let after: readonly Scalar[] | undefined; ; ) {
-    const chunk = await usage.find({ where, sort: ['at'], limit: CHUNK, ...(after && { after }) });
-    yield* chunk;
-    const last = chunk.at(-1);
-    if (last === undefined || chunk.length < CHUNK) return;
-    after = keyset(last, ['at']);
-  }
+  return findEach(usage, { where, sort: ['at'] }, CHUNK);
 }
 
 function newSums(): GroupedSums {
