@@ -1,5 +1,6 @@
 import { isOutside } from '../common/links.js';
 import { isLitter, stemOf } from '../common/paths.js';
+import { rememberLast } from '../common/remember-last.js';
 import { cleanName } from '../common/text.js';
 import { loadHtml } from '../html/dom.js';
 import { sectionItems, sectionOf, splitSections, wholePath } from '../html/split.js';
@@ -19,8 +20,8 @@ export const openDocxSource: OpenSource = async (bundle, options) => {
   const fileName = options.fileName === undefined ? undefined : cleanName(stemOf(options.fileName));
   const first = await readWord(bundle, path);
   const document: SourceItem = { path, kind: 'document', name: fileName ?? cleanName(stemOf(path)) };
-  const sections =
-    options.splitHeadings === true ? sectionItems(document, splitSections(first.content.html ?? '')) : [];
+  const sectionsIn = rememberLast(splitSections);
+  const sections = options.splitHeadings === true ? sectionItems(document, sectionsIn(first.content.html ?? '')) : [];
   // Kept until it is read for the first time; a retry converts the file again.
   let held: WordDocument | undefined = first;
 
@@ -39,7 +40,9 @@ export const openDocxSource: OpenSource = async (bundle, options) => {
       .map((other) => ({ path: other.path, code: 'not_imported', message: 'An import of a document takes one file.' })),
     async read(item) {
       if (item.kind !== 'document') return {};
-      return sections.length === 0 ? content() : sectionOf(item, await content());
+      if (sections.length === 0) return content();
+      const whole = await content();
+      return sectionOf(item, whole, sectionsIn(whole.html ?? ''));
     },
     openFile: (item) => openPart(bundle, path, item.path.slice(path.length + 1)),
     resolve(from, href) {

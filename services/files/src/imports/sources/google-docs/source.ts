@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createPathIndex, isOutside, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, join, nameOf, stemOf } from '../common/paths.js';
+import { rememberLast } from '../common/remember-last.js';
 import { cleanName } from '../common/text.js';
 import { arrange } from '../common/tree.js';
 import { MAX_CSV_BYTES, readCsv } from '../csv/parse.js';
@@ -100,6 +101,9 @@ export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
   for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
   const split = new Set(items.flatMap(({ path }) => (wholePath(path) === path ? [] : [wholePath(path)])));
 
+  const wholePage = rememberLast((path: string) => readGooglePage(bundle, path));
+  const sectionsIn = rememberLast(splitSections);
+
   async function read(item: SourceItem): Promise<ItemContent> {
     const book = books.get(item.path);
     if (book !== undefined) return readWorkbookItem(bundle, book, item, options);
@@ -109,10 +113,9 @@ export const openGoogleDocsSource: OpenSource = async (bundle, options) => {
     }
     if (item.kind !== 'document') return {};
     const path = wholePath(item.path);
-    const whole = isWord(path)
-      ? ((await readWord(bundle, path)) satisfies WordDocument).content
-      : await readGooglePage(bundle, path);
-    return split.has(path) ? sectionOf(item, whole) : whole;
+    if (isWord(path)) return ((await readWord(bundle, path)) satisfies WordDocument).content;
+    const whole = await wholePage(path);
+    return split.has(path) ? sectionOf(item, whole, sectionsIn(whole.html ?? '')) : whole;
   }
 
   return {

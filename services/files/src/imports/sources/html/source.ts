@@ -1,5 +1,6 @@
 import { createPathIndex, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isImage, isLitter, nameOf, stemOf } from '../common/paths.js';
+import { rememberLast } from '../common/remember-last.js';
 import { cleanName } from '../common/text.js';
 import { arrange, type SkippedEntry } from '../common/tree.js';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
@@ -97,6 +98,8 @@ export const openHtmlSource: OpenSource = async (bundle, options) => {
   const items = options.splitHeadings === true ? await withSections(plain, bundle) : plain;
   const index = createPathIndex();
   for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
+  const wholePage = rememberLast((path: string) => readEntry(bundle, path));
+  const sectionsIn = rememberLast(splitSections);
   const fileName = isSingle && options.fileName !== undefined ? cleanName(stemOf(options.fileName)) : undefined;
 
   return {
@@ -105,13 +108,13 @@ export const openHtmlSource: OpenSource = async (bundle, options) => {
     async read(item) {
       if (item.kind !== 'document') return {};
       const path = wholePath(item.path);
-      const page = await readEntry(bundle, path);
+      const page = await wholePage(path);
       const content = {
         ...page,
         title: page.title ?? fileName,
         updatedAt: page.updatedAt ?? bundle.entry(path)?.modifiedAt,
       };
-      return options.splitHeadings === true ? sectionOf(item, content) : content;
+      return options.splitHeadings === true ? sectionOf(item, content, sectionsIn(content.html ?? '')) : content;
     },
     resolve(from, href) {
       if (/^\s*(?:#|\?|$)/.test(href)) return { item: from.path };

@@ -46,8 +46,7 @@ export function sectionItems(item: SourceItem, sections: readonly Section[]): So
 }
 
 /** Returns the content of an item: its section, or for the document itself what precedes the first section. */
-export function sectionOf(item: SourceItem, whole: ItemContent): ItemContent {
-  const sections = splitSections(whole.html ?? '');
+export function sectionOf(item: SourceItem, whole: ItemContent, sections: readonly Section[]): ItemContent {
   if (sections.length < 2) return whole;
   const at = SECTION.exec(item.path)?.[1];
   const own = at === undefined ? sections.find(({ title }) => title === undefined) : sections[Number(at)];

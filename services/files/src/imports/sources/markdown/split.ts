@@ -6,7 +6,7 @@ import { frontMatterLength } from './front-matter.js';
 import { headingText } from './page.js';
 
 /** Holds what follows a heading of level 1, or with the front matter what precedes the first one. */
-interface Section {
+export interface Section {
   readonly title?: string;
   readonly markdown: string;
 }
@@ -19,7 +19,7 @@ const parser = new MarkdownParser({ html: true, maxNesting: 100 });
 parser.core.ruler.enableOnly(['normalize', 'block']);
 
 /** Splits a page at its headings of level 1; returns no sections when there are fewer than two. */
-function splitPage(markdown: string): Section[] {
+export function splitPage(markdown: string): Section[] {
   const from = frontMatterLength(markdown);
   const body = markdown.slice(from);
   const tokens = parser.parse(body, {});
@@ -93,16 +93,15 @@ const folded = (label: string): string => label.trim().replace(/\s+/g, ' ').toLo
 const SECTION = /#(\d+)$/;
 
 /** Returns the items of a page's sections below its own item. */
-export function sectionItems(page: SourceItem, markdown: string): SourceItem[] {
-  const [, ...sections] = splitPage(markdown);
+export function sectionItems(page: SourceItem, [, ...sections]: readonly Section[]): SourceItem[] {
   return sections.map(({ title }, i) =>
     sourceItem({ path: `${page.path}#${i + 1}`, parent: page.path, kind: 'document', name: cleanName(title) }),
   );
 }
 
 /** Returns the content of an item: its section, or for the page itself what precedes the first one. */
-export function sectionOf({ path }: SourceItem, page: ItemContent): ItemContent {
-  const [intro, ...sections] = splitPage(page.markdown ?? '');
+export function sectionOf({ path }: SourceItem, page: ItemContent, all: readonly Section[]): ItemContent {
+  const [intro, ...sections] = all;
   if (intro === undefined) return page;
   const at = SECTION.exec(path)?.[1];
   if (at === undefined) return { ...page, title: pageTitle(page, intro), markdown: intro.markdown };
