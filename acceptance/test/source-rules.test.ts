@@ -76,7 +76,7 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
       'kit/src/jobs/wake-up.ts',
       'kit/src/limits/index.ts',
       'kit/src/quota/quota.ts',
-      'kit/src/rpc/serve.ts',
+      'kit/src/rpc/run-in-work.ts',
       'kit/src/rpc/shedding.ts',
       'kit/src/telemetry/trace-sdk.ts',
       'services/automations/src/runs/engine/execution.ts',
