@@ -85,18 +85,23 @@ for (let number = 1; number <= ORDERS; number++) {
   );
 }
 
-// The installation exists by now: its first start would wait for NATS.
 /** Services that are replaced while NATS is away, in this order. */
 const REPLACED = ['tenancy', 'resources', 'search', 'messaging', 'agents'];
+
+/** Ends NATS under a mesh that works. The installation exists by now: its first start would wait for NATS. */
+async function loseNats() {
+  for (const part of mesh.parts) await mesh.start(part);
+  await works();
+  const by = api(mesh, apiKey as string);
+  const workspace = (await by.post<Workspace>('/workspaces', { name: 'Without NATS' })).data;
+  await mesh.kill('nats');
+  return { by, workspace };
+}
 
 withServers(
   'streams open and agents work while NATS is away',
   async () => {
-    for (const part of mesh.parts) await mesh.start(part);
-    await works();
-    const by = api(mesh, apiKey as string);
-    const workspace = (await by.post<Workspace>('/workspaces', { name: 'Without NATS' })).data;
-    await mesh.kill('nats');
+    const { by, workspace } = await loseNats();
     const feed = await openFeed(mesh, apiKey as string, `?workspace_id=${workspace.id}`);
     await feed.close();
     const run = await by.post<{ id: string }>('/agent-runs', { input: 'Who is there?', workspace_id: workspace.id });
@@ -111,11 +116,7 @@ withServers(
 withServers(
   'while NATS is away a mesh starts and replaces processes, and catches up when it is back',
   async () => {
-    for (const part of mesh.parts) await mesh.start(part);
-    await works();
-    const by = api(mesh, apiKey as string);
-    const workspace = (await by.post<Workspace>('/workspaces', { name: 'Without NATS' })).data;
-    await mesh.kill('nats');
+    const { by, workspace } = await loseNats();
     for (const part of REPLACED) await mesh.kill(part);
     for (const part of REPLACED) await mesh.start(part);
     const body = { type: 'document', name: 'Cormorants', workspace_id: workspace.id, content: 'Cormorants dive.' };

@@ -29,7 +29,8 @@ export interface Outlines {
 interface CachedOutline {
   readonly stamp: string;
   readonly readAt: number;
-  readonly outline: Outline | undefined;
+  /** Readers who come while it is read wait for the same outline. */
+  readonly outline: Promise<Outline | undefined>;
 }
 
 /**
@@ -85,8 +86,11 @@ export function createOutlines({ tree, pinned, counters, pending }: OutlineParts
       const remembered = known.get(publication.id);
       const now = performance.now();
       if (remembered?.stamp === stamp && now - remembered.readAt < MAX_AGE_MS) return remembered.outline;
-      const outline = await read(publication);
+      const outline = read(publication);
       known.set(publication.id, { stamp, readAt: now, outline });
+      outline.catch(() => {
+        if (known.peek(publication.id)?.outline === outline) known.delete(publication.id);
+      });
       return outline;
     },
   };
