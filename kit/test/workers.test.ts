@@ -3,7 +3,7 @@ import { createFairQueue, createWorkerPool, startTaskThread, type WorkerPool } f
 import type { ThreadTask } from './task-thread-entry.js';
 
 const PATIENCE_MS = 30_000;
-const SHORT_MS = 200;
+const SHORT_MS = 150;
 
 describe('a fair queue', () => {
   /** Creates a job that ends on demand. */
@@ -139,6 +139,13 @@ describe('a pool of threads', () => {
     await expect(late).rejects.toThrow(`late ${SHORT_MS}`);
     expect(await next).toBe('next');
     expect(started).toBe(2);
+  });
+
+  (process.platform === 'linux' ? test : test.skip)('does not blame a task whose thread got no processor', async () => {
+    open(1);
+    const starved = pool.do('a', { wait: true }, 400);
+    await expect(starved).rejects.toMatchObject({ reason: 'service_unavailable' });
+    expect(await pool.do('a', { say: 'next' }, PATIENCE_MS)).toBe('next');
   });
 
   test('replaces a thread that ends by itself', async () => {

@@ -1,6 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { lowerPriority } from '@commonplace/kit/priority';
-import { answerTask } from '@commonplace/kit/workers';
+import { workerData } from 'node:worker_threads';
+import { performTasks } from '@commonplace/kit/workers';
 import { readRecordedExamples } from '@commonplace/platform/api-document';
 import { API_TITLE, createLibrary, type DocPage, docFile, OPENAPI_PATH } from '@commonplace/site/docs';
 import { createOpenApi } from '../openapi/document.js';
@@ -10,10 +9,6 @@ import type { WrittenPage } from './written.js';
 
 // This worker thread writes the OpenAPI document and the pages generated from it. It takes seconds, during which the
 // event loop of the server has to remain free.
-const port = parentPort;
-if (port === null) throw new Error('this module has to run in a worker thread');
-if (process.platform === 'linux') lowerPriority(5);
-
 const { publicUrl } = workerData as { publicUrl: string };
 const pages = listPages();
 
@@ -36,6 +31,4 @@ async function perform(path: string | null): Promise<string[] | WrittenPage> {
   return { contentType, contentSecurityPolicy, body: await page.body() };
 }
 
-port.on('message', (path: string | null) => {
-  void answerTask(() => perform(path)).then((answer) => port.postMessage(answer));
-});
+performTasks(perform);

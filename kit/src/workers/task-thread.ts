@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { Unavailable } from '../errors/index.js';
 import type { TaskProcess } from '../process/index.js';
+import type { ThreadStarted } from './perform-tasks.js';
+import { processorMs } from './processor-time.js';
 
 export interface ThreadFailures {
   /**
@@ -8,6 +10,7 @@ export interface ThreadFailures {
    * (`ERR_WORKER_OUT_OF_MEMORY`).
    */
   ended(cause: unknown): Error;
+  /** Creates the error for a task that was stopped after `timeoutMs`. */
   late(timeoutMs: number): Error;
   closed(): Error;
 }
@@ -37,7 +40,17 @@ export interface TaskThreadOptions {
   readonly about?: unknown;
 }
 
-/** Starts a thread that runs one task at a time; `startTaskProcess` does the same with a process. */
+/**
+ * The share of its time that a task must have run on a processor to be called too expensive. Below, the milliseconds
+ * from which on that share means anything.
+ */
+const RAN_SHARE = 1 / 8;
+const JUDGED_MS = 100;
+
+/**
+ * Starts a thread that runs one task at a time; `startTaskProcess` does the same with a process. A task that was stopped
+ * in time although other work of the machine left it hardly any is Unavailable: it may succeed later.
+ */
 export function startTaskThread<Task, Reply>(
   options: TaskThreadOptions & {
     /** Returns the memory of a task that is transferred to the thread. */
@@ -59,7 +72,11 @@ export function startTaskThread<Task, Reply>(
     gone = true;
     settle?.({ failure });
   };
-  thread.on('message', (reply: Reply) => settle?.({ reply }));
+  let threadId: number | undefined;
+  thread.on('message', (message: Reply | ThreadStarted) => {
+    if (isStarted(message)) threadId = message.systemThreadId;
+    else settle?.({ reply: message });
+  });
   thread.on('error', (error) => {
     cause = error;
   });
@@ -72,11 +89,20 @@ export function startTaskThread<Task, Reply>(
     do(task, timeoutMs) {
       return new Promise((resolve, reject) => {
         let timer: NodeJS.Timeout | undefined;
+        const stop = (isStarved: boolean) => {
+          end(isStarved ? Unavailable({}) : failures.late(timeoutMs));
+          void thread.terminate();
+        };
+        // Reads the processor time of the second half, which most tasks never reach.
+        const half = timeoutMs / 2;
         const count = () => {
           timer = setTimeout(() => {
-            end(failures.late(timeoutMs));
-            void thread.terminate();
-          }, timeoutMs);
+            const before = processorMs(threadId);
+            timer = setTimeout(() => {
+              const ran = (processorMs(threadId) ?? Number.POSITIVE_INFINITY) - (before ?? 0);
+              stop(half >= JUDGED_MS && ran < half * RAN_SHARE);
+            }, half);
+          }, half);
         };
         // The start of a thread, which takes seconds on a busy machine, is not the task's fault.
         if (isOnline) count();
@@ -98,4 +124,8 @@ export function startTaskThread<Task, Reply>(
       await thread.terminate();
     },
   };
+}
+
+function isStarted(message: unknown): message is ThreadStarted {
+  return typeof message === 'object' && message !== null && 'systemThreadId' in message;
 }
