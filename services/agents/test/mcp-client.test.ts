@@ -66,6 +66,31 @@ describe.each<[Era, string]>([
     expect(server.requests.map(({ rpc }) => rpc).includes('server/discover')).toBe(false);
   });
 
+  test('may list malformed tools, which are left out and named', async () => {
+    const server = await start(era, []);
+    const inputSchema = { type: 'object' };
+    const tools = [
+      ...[{ name: 'echo', inputSchema, icons: 'none', outputSchema: [] }, { name: 'none' }, null, { inputSchema }],
+      ...[
+        { name: 'text', inputSchema: 'x' },
+        { name: 'named', description: 7, inputSchema },
+      ],
+      ...[{ name: 'dialect', inputSchema: { ...inputSchema, $schema: 5 } }],
+    ];
+    server.intercept = ({ rpc, body }, response) => {
+      if (rpc !== 'tools/list') return false;
+      const { id } = JSON.parse(body) as { readonly id: number };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const result = { resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      return true;
+    };
+    const listing = await listTools(recordOf(server.url), access, never());
+    expect(listing.tools.map(({ name }) => name)).toEqual(['echo']);
+    const names = listing.malformed.map((text) => text.split(':')[0]);
+    expect(names).toEqual(['none', 'tool 3 of the list', 'tool 4 of the list', 'text', 'named', 'dialect']);
+  });
+
   test('may have acted if the connection breaks after the call was sent', async () => {
     const server = await start(era, [{ name: 'pay' }]);
     server.intercept = ({ rpc }, response) => rpc === 'tools/call' && response.destroy() !== undefined;

@@ -16,6 +16,7 @@ import { type McpFailure, mcpFailure } from './failure.js';
 import { McpHttp } from './http.js';
 import { loadLibrary } from './library.js';
 import { MAX_CALL_BYTES, MAX_DISCOVER_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES, VERDICT_MS } from './limits.js';
+import { withoutMalformedTools } from './malformed-tools.js';
 
 /** The access to a server, besides its record. */
 export interface McpAccess {
@@ -29,6 +30,8 @@ export interface McpAccess {
 /** The list of tools of a server, and properties of the server found on the way. */
 export interface Listing {
   readonly tools: readonly ServerTool[];
+  /** Why listed tools are left out that do not follow the protocol, each with its name. */
+  readonly malformed: readonly string[];
   readonly verdict: McpVerdict;
   readonly protocolVersion: string | undefined;
   /** Milliseconds for which the list is valid according to the server. */
@@ -64,16 +67,18 @@ const UNCHECKED: NonNullable<ClientOptions['jsonSchemaValidator']> = {
 
 interface Connection {
   readonly client: Client;
-  readonly http: McpHttp;
+  readonly transport: SSEClientTransport | StreamableHTTPClientTransport;
 }
 
 /** Lists the tools of a server. Throws `McpFailure`. */
 export async function listTools(server: McpServerRecord, access: McpAccess, signal: AbortSignal): Promise<Listing> {
-  return withConnection(server, access, { signal, maxBytes: MAX_LIST_BYTES }, async ({ client }) => {
+  return withConnection(server, access, { signal, maxBytes: MAX_LIST_BYTES }, async ({ client, transport }) => {
+    const malformed = await withoutMalformedTools(transport);
     const result = await client.listTools(undefined, { signal, timeout: server.timeoutMs, cacheMode: 'bypass' });
     const { ttlMs } = result as { readonly ttlMs?: unknown };
     return {
       tools: result.tools,
+      malformed,
       verdict: verdictOf(client),
       protocolVersion: client.getNegotiatedProtocolVersion(),
       ttlMs: typeof ttlMs === 'number' ? ttlMs : undefined,
@@ -166,7 +171,7 @@ async function connectAnd<T>(
     : new StreamableHTTPClientTransport(target, { fetch: http.fetch, reconnectionOptions: RECONNECTION });
   try {
     await client.connect(transport, { signal, timeout: timeoutMs, ...(prior !== undefined && { prior }) });
-    return await use({ client, http });
+    return await use({ client, transport });
   } catch (error) {
     const failure = await mcpFailure(error, http);
     if (http.call === 'sent' && failure.kind !== 'answered' && failure.kind !== 'missing') throw new CallLost(failure);

@@ -64,15 +64,16 @@ async function tryToList(parts: McpParts, server: McpServerRecord, stop: AbortSi
 function listed(
   { settings }: McpParts,
   record: McpServerRecord,
-  { tools, verdict, protocolVersion, ttlMs }: Listing,
+  { tools, malformed, verdict, protocolVersion, ttlMs }: Listing,
 ): Partial<McpServerRecord> {
   const { tools: usable, refused } = readTools(tools, settings.mcpTools);
+  const unused = [...malformed, ...refused];
   const now = Date.now();
   const freshMs = Math.min(Math.max(ttlMs ?? MAX_LIST_TTL_MS, MIN_LIST_TTL_MS), MAX_LIST_TTL_MS);
   return {
     ...compareTools(record, usable),
     ...{ verdict, protocolVersion, status: 'connected', failureCount: 0 },
-    lastError: refused.length === 0 ? undefined : `Tools that are not used: ${refused.join('; ')}`.slice(0, MAX_ERROR),
+    lastError: unused.length === 0 ? undefined : `Tools that are not used: ${unused.join('; ')}`.slice(0, MAX_ERROR),
     toolsUpdatedAt: new Date(now).toISOString(),
     listStaleAt: new Date(now + freshMs).toISOString(),
   };

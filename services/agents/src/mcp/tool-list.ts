@@ -19,7 +19,7 @@ export function readTools(listed: readonly ServerTool[], limit: number): ToolLis
   let bytes = 0;
   for (const tool of listed) {
     const name = tool.name;
-    const refuse = (why: string) => refused.push(`${visible(name).slice(0, MAX_SERVER_TOOL_NAME)}: ${why}`);
+    const refuse = (why: string) => refused.push(refusalOf(name, why));
     try {
       const read = readTool(tool);
       const size = Buffer.byteLength(JSON.stringify(read));
@@ -38,6 +38,10 @@ export function readTools(listed: readonly ServerTool[], limit: number): ToolLis
   const sorted = [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   return { tools: sorted, refused };
 }
+
+/** Returns why a tool is not used, after the visible part of its name. */
+export const refusalOf = (name: string, why: string): string =>
+  `${visible(name).slice(0, MAX_SERVER_TOOL_NAME)}: ${why}`;
 
 function readTool({ name, title, description = '', inputSchema, annotations }: ServerTool): McpToolRecord {
   if (name === '' || name.length > MAX_SERVER_TOOL_NAME || visible(name) !== name) {
