@@ -191,7 +191,8 @@ test('the examples of the guide can be created', async () => {
   const examples = [...guide.matchAll(/```json\n([^`]+)```/g)].map(([, json = '']) => json);
   const whole = examples.filter((json) => json.includes('"trigger"'));
   expect(whole).toHaveLength(3);
-  const table = { type: 'table', name: 'Deals', workspace_id: workspace.id };
+  const columns = ['name', 'stage', 'amount'].map((column) => ({ id: column, name: column, type: 'text' }));
+  const table = { type: 'table', name: 'Deals', workspace_id: workspace.id, columns, rows: [] };
   const { id } = (await ada.post<{ id: string }>('/resources', table)).data;
   for (const json of whole) {
     const filled = json

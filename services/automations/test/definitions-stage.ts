@@ -17,6 +17,7 @@ import {
   TriggerAutomationRequest,
   UpdateAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import { Content } from '@commonplace/proto/resources/v1/content_service.js';
 import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgMembership, SharingTerms, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -79,6 +80,8 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
   /** Whether the deletion of the Org is scheduled. */
   const org = { isDeleted: false };
   const readable = new Map<string, { readonly workspaceId: string; readonly type: ResourceType }>();
+  /** Ids of the columns of tables. */
+  const columns = new Map<string, readonly string[]>();
   /** Workspaces of tags and resources of forms, by their ids. */
   const tags = new Map<string, string>();
   const forms = new Map<string, string>();
@@ -107,6 +110,12 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
         getSharingTerms: async (request) => {
           if (org.isDeleted) throw NotFound();
           return SharingTerms.fromPartial(request);
+        },
+      }),
+      fake(contracts.content, {
+        getContent: async ({ resourceId }) => {
+          const found = (columns.get(resourceId) ?? throwNotFound()).map((id) => ({ id, name: `The ${id}` }));
+          return Content.fromPartial({ resourceId, columns: Buffer.from(JSON.stringify(found)) });
         },
       }),
       fake(contracts.index, {
@@ -146,7 +155,7 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
 
   return {
     ...{ stage, store, records, client, hooks, orgId, workspaceId, otherWorkspaceId, roles, archived, readable },
-    ...{ tags, forms, org },
+    ...{ tags, forms, org, columns },
     ...{ person, as },
     pass(ms: number): void {
       ahead += ms;
@@ -191,6 +200,10 @@ export async function openDefinitionStage(settings: NodeJS.ProcessEnv = {}) {
     },
     close: () => stage.close(),
   };
+}
+
+function throwNotFound(): never {
+  throw NotFound();
 }
 
 export interface CreateOptions extends Partial<Omit<CreateAutomationRequest, 'actions' | 'conditions' | 'trigger'>> {

@@ -1,6 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
-import { AutomationStatus, RunAs, TriggerType } from '@commonplace/proto/automations/v1/automation.js';
+import { AutomationStatus, RunAs, Trigger, TriggerType } from '@commonplace/proto/automations/v1/automation.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { definitionId } from '../src/definitions/records.js';
@@ -196,20 +196,23 @@ describe('an automation', () => {
   });
 });
 
+/** Returns the codes of a refusal by the fields that it names. */
+function faultsOf(error: unknown): Record<string, string> {
+  const {
+    faults = [],
+    param,
+    reason,
+  } = error as { faults?: { param: string; code: string }[]; param: string; reason: string };
+  return faults.length > 0 ? Object.fromEntries(faults.map((fault) => [fault.param, fault.code])) : { [param]: reason };
+}
+
 describe('a definition', () => {
   const refused = async (options: CreateOptions): Promise<Record<string, string>> => {
     const ada = stage.person('Ada');
     const before = await stage.records.automations.count({});
     const error = await stage.create(ada, options).catch((thrown: unknown) => thrown);
     expect(await stage.records.automations.count({})).toBe(before);
-    const {
-      faults = [],
-      param,
-      reason,
-    } = error as { faults?: { param: string; code: string }[]; param: string; reason: string };
-    return faults.length > 0
-      ? Object.fromEntries(faults.map((fault) => [fault.param, fault.code]))
-      : { [param]: reason };
+    return faultsOf(error);
   };
 
   test.each<[string, PlainAction, string, string]>([
@@ -352,6 +355,30 @@ describe('a definition', () => {
     expect(made.secrets).toEqual([{ name: 'KEY', allowedHosts: ['api.example.com'] }]);
     expect(JSON.stringify(made)).not.toContain(KEY.value);
     expect(JSON.stringify(await stage.records.automations.get(made.id))).not.toContain(KEY.value);
+  });
+
+  test('names columns that its table has, or had when it was saved', async () => {
+    const ada = stage.person('Ada');
+    const [table, other] = [newId(), newId()];
+    for (const id of [table, other]) {
+      stage.readable.set(id, { workspaceId: stage.workspaceId, type: ResourceType.TABLE });
+      stage.columns.set(id, ['stage', 'name']);
+    }
+    const trigger = (columns: string[], tableId = table) =>
+      Trigger.fromPartial({ type: TriggerType.ROW_UPDATED, config: { tableId, columns } });
+    const unknown = (...at: number[]) =>
+      Object.fromEntries(at.map((i) => [`trigger.config.columns[${i}]`, 'unknown_column']));
+    expect(await refused({ trigger: trigger(['stage', 'owner', 'The name']) })).toEqual(unknown(1, 2));
+    const { id } = await stage.create(ada, { trigger: trigger(['stage', 'name']) });
+    stage.columns.set(table, ['name', 'owner']);
+    // The deleted column stays, also beside a new one.
+    await stage.update(ada, id, { trigger: trigger(['stage', 'owner']) });
+    const changed = (next: Trigger) => stage.update(ada, id, { trigger: next }).then(() => ({}), faultsOf);
+    expect(await changed(trigger(['name', 'nothing']))).toEqual(unknown(1));
+    expect(await changed(trigger(['stage', 'owner'], other))).toEqual(unknown(1));
+    stage.columns.delete(table);
+    await stage.update(ada, id, { trigger: trigger(['owner']) });
+    expect(await changed(trigger(['owner', 'name']))).toEqual({ 'trigger.config.table_id': 'not_found' });
   });
 
   test('names targets of its own workspace that its author can read', async () => {

@@ -21,7 +21,7 @@ export interface RunsOfAutomations {
 }
 
 export interface DefinitionParts extends Pick<Shared, 'settings' | 'memberships' | 'guard' | 'envelope' | 'now'> {
-  readonly peers: Pick<Shared['peers'], 'directory' | 'index'>;
+  readonly peers: Pick<Shared['peers'], 'content' | 'directory' | 'index'>;
   readonly automations: Collection<AutomationRecord>;
   readonly definitions: Collection<DefinitionRecord>;
   readonly quota: Quota;

@@ -1,13 +1,19 @@
-import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { AppError, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { GetContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { DefinitionParts } from './parts.js';
 import type { StoredTrigger } from './records.js';
 
+type TargetParts = Pick<DefinitionParts, 'peers'>;
+
 /** The context that a trigger is checked in. */
 interface Comparison {
   readonly workspaceId: string;
-  /** The trigger before the change. Targets that it already names are not checked, even if they no longer exist. */
+  /**
+   * The trigger before the change. Targets and columns that it already names are not checked, even if they no longer
+   * exist.
+   */
   readonly before: StoredTrigger | undefined;
 }
 
@@ -21,11 +27,21 @@ const PARAMS: Readonly<Record<Named, string>> = {
 };
 
 /**
- * Throws `not_found` unless the targets of a trigger are in the workspace and readable for the caller, and
- * `invalid_value` if `table_id` is not a table.
+ * Throws `not_found` unless the targets of a trigger are in the workspace and readable for the caller, `invalid_value`
+ * if `table_id` is not a table, and `unknown_column` for ids of columns that the table does not have.
  */
 export async function requireTargets(
-  { peers: { index } }: Pick<DefinitionParts, 'peers'>,
+  parts: TargetParts,
+  trigger: StoredTrigger,
+  compared: Comparison,
+  context: CallContext,
+): Promise<void> {
+  await requireReadable(parts, trigger, compared, context);
+  await requireColumns(parts, trigger, compared, context);
+}
+
+async function requireReadable(
+  { peers: { index } }: TargetParts,
   trigger: StoredTrigger,
   { workspaceId, before }: Comparison,
   { onward }: CallContext,
@@ -52,6 +68,30 @@ export async function requireTargets(
     }
   }
 }
+
+async function requireColumns(
+  { peers: { content } }: TargetParts,
+  { tableId, columns = [] }: StoredTrigger,
+  { before }: Comparison,
+  { onward }: CallContext,
+): Promise<void> {
+  const former = tableId === before?.tableId ? (before?.columns ?? []) : [];
+  if (tableId === undefined || columns.every((id) => former.includes(id))) return;
+  const request = GetContentRequest.fromPartial({ resourceId: tableId, page: { limit: 1 } });
+  const table = await content.getContent(request, onward).catch((error: unknown) => {
+    throw error instanceof AppError && UNREADABLE.has(error.code) ? notFound('tableId') : error;
+  });
+  const present = new Set((JSON.parse(table.columns.toString()) as { readonly id: string }[]).map(({ id }) => id));
+  const faults = columns.flatMap((id, i) => {
+    if (present.has(id) || former.includes(id)) return [];
+    const param = `trigger.config.columns[${i}]`;
+    return [{ param, code: 'unknown_column', message: `${param} must be the id of a column of the table.` }];
+  });
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+/** Codes with which a table is refused that is in the trash, or that the caller can no longer read. */
+const UNREADABLE: ReadonlySet<AppError['code']> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION']);
 
 const notFound = (field: Named) => NotFound({}, { param: PARAMS[field] });
 
