@@ -64,6 +64,7 @@ export interface Run {
     readonly data: unknown;
     readonly citations: readonly Citation[];
     readonly degraded: boolean;
+    readonly truncated: boolean;
   } | null;
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null;
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number; readonly credits: string };

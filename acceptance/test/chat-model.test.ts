@@ -164,6 +164,19 @@ describe('a reply', () => {
     expect((await endOfRun(by, data.id)).status).toBe('completed');
   });
 
+  test.each([
+    ['stop', false],
+    ['length', true],
+    ['content_filter', false],
+  ] as const)('shows that its model has ended with %s', async (finishReason, truncated) => {
+    model.next({ text: 'It melts', finishReason });
+    const { id, status, output } = await ask();
+    expect([status, output?.text, output?.truncated]).toEqual(['completed', 'It melts', truncated]);
+    const { data } = await by.get<Run>(`/agent-runs/${id}?include=steps`);
+    const outputs = data.steps?.filter(({ type }) => type === 'message').map((step) => step.output);
+    expect(outputs).toMatchObject([{ text: 'It melts', finish_reason: finishReason }]);
+  });
+
   test('that cannot begin is refused, and stores nothing', async () => {
     const other = await signUp(system, 'Stranger');
     const { data: session } = await other.post<ChatSession>('/chat-sessions', {});

@@ -3,6 +3,7 @@ import { costOf } from '../models/estimate.js';
 import {
   type ChatModel,
   ContextTooLong,
+  type EndReason,
   ModelFailure,
   type ModelRequest,
   type ModelToolCall,
@@ -14,8 +15,8 @@ import { BYTES_PER_TOKEN, estimatePrompt } from './prompt.js';
 export interface ModelReply {
   readonly toolCalls: readonly ModelToolCall[];
   readonly spent: Spent;
-  /** Whether the signal ended the call. */
-  readonly isAborted: boolean;
+  /** Why the reply ended; `aborted` if the signal ended the call. */
+  readonly reason: EndReason;
 }
 
 /** Thrown if a call failed; `spent` is what it cost nevertheless. */
@@ -57,7 +58,7 @@ export async function callModel(
       } else {
         const usage = event.usage ?? estimate(request, event.receivedBytes ?? received);
         const spent = spentOf(model, usage.inputTokens, usage.outputTokens, event.usage === undefined);
-        return { toolCalls, spent, isAborted: event.reason === 'aborted' };
+        return { toolCalls, spent, reason: event.reason };
       }
     }
   } catch (error) {

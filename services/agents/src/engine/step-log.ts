@@ -1,6 +1,6 @@
 import type { Changes, HeldJob } from '@commonplace/kit/jobs';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { ModelMessage, ModelToolCall } from '../models/port.js';
+import type { EndReason, ModelMessage, ModelToolCall } from '../models/port.js';
 import type { Parts } from '../parts.js';
 import { deletionOf, logEvents, type NewRunEvent } from '../runs/log.js';
 import { addSpent, type RunRecord, type Spent, type StepRecord, stepId } from '../stores/runs.js';
@@ -13,6 +13,8 @@ export interface TurnOutput {
   readonly text: string;
   readonly toolCalls: readonly ModelToolCall[];
   readonly cited: readonly number[];
+  /** Why the reply ended; absent in those of earlier versions. */
+  readonly finishReason?: EndReason | undefined;
 }
 
 /** The output of a call of a tool, as its step stores it. */

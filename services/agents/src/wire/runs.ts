@@ -218,9 +218,13 @@ interface StoredTurn {
   readonly text?: string;
   readonly toolCalls?: readonly object[];
   readonly cited?: readonly number[];
+  readonly finishReason?: string;
 }
 
-const turnOutput = ({ text = '', toolCalls = [], cited = [] }: StoredTurn) => ({ text, tool_calls: toolCalls, cited });
+const turnOutput = ({ text = '', toolCalls = [], cited = [], finishReason }: StoredTurn) => ({
+  ...{ text, tool_calls: toolCalls, cited },
+  ...(finishReason !== undefined && { finish_reason: finishReason }),
+});
 
 function shown(value: unknown, limit: number): { readonly bytes: Buffer; readonly isCut: boolean } {
   if (value === undefined) return { bytes: Buffer.alloc(0), isCut: false };

@@ -256,7 +256,7 @@ export class RunExecution {
     const data = await output?.read(log.lastTurn?.text ?? '');
     const changed = log.steps.flatMap(({ output: left }) => (left as ToolOutput | undefined)?.resourceIds ?? []);
     const cited = citations.map(({ resourceId }) => resourceId);
-    const isTruncated = log.steps.some(({ type, truncated }) => type === 'message' && truncated);
+    const isTruncated = log.lastTurn?.finishReason === 'length';
     const droppedMessages = log.droppedMessages || undefined;
     await endRun(this.parts, this.job, {
       status,

@@ -146,12 +146,14 @@ export class ModelTurns {
     write(filter.end());
     await this.text.endText();
     const truncated = full.signal.aborted;
+    const isAborted = answer.reason === 'aborted';
     const turn: TurnOutput = {
       text: this.text.turnText,
-      toolCalls: answer.isAborted || truncated ? [] : answer.toolCalls,
+      toolCalls: isAborted || truncated ? [] : answer.toolCalls,
       cited: reply.citedNumbers,
+      finishReason: truncated ? 'length' : answer.reason,
     };
-    const status = signal.aborted && answer.isAborted ? 'canceled' : 'completed';
+    const status = signal.aborted && isAborted ? 'canceled' : 'completed';
     await saveAttempt(this.scope, { ...step, status, output: turn, truncated, ...elapsed(step) }, answer.spent);
     signal.throwIfAborted();
   }
