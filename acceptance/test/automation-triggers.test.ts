@@ -115,6 +115,24 @@ describe('a row', () => {
   );
 });
 
+test('rows that an action adds can be changed by the next one', async () => {
+  const table = await newTable('Log');
+  const id = await automate({ type: 'manual', config: {} }, [
+    { id: 'add', type: 'append_rows', config: { table_id: table.id, rows: [{ name: 'a' }, ['b']] } },
+    {
+      type: 'update_row',
+      config: { table_id: table.id, row_id: '{{steps.add.output.row_ids[1]}}', cells: { stage: 'new' } },
+    },
+  ]);
+  await ann.post(`/automations/${id}/run`, {});
+  expect((await ended(id, 1)).map(({ status }) => status)).toEqual(['completed']);
+  const rows = await rowsOf(table);
+  expect(rows.map(({ cells }) => [cells.name, cells.stage ?? null])).toEqual([
+    ['a', null],
+    ['b', 'new'],
+  ]);
+}, 90_000);
+
 test('two automations that start each other stop, and report why', async () => {
   const [one, two] = [await newTable('One'), await newTable('Two')];
   const copyTo = (table: Resource) => [

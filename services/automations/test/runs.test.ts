@@ -88,6 +88,26 @@ test('a run executes its actions one by one and shows them', async () => {
   });
 });
 
+test('new rows have ids, which later actions can use', async () => {
+  const { owner, create, start, until, effects } = stage;
+  const rows = [{ Status: 'a' }, ['b'], { id: 'other', cells: { Status: 'c' } }, ['d', 'too long']];
+  const automation = await create([
+    { id: 'add', type: 'append_rows', config: { table_id: crypto.randomUUID(), rows } },
+    { id: 'say', ...note('Row {{steps.add.output.row_ids[1]}} of {{steps.add.output.row_ids.length}}') },
+  ]);
+  const run = await until(owner, await start(owner, automation.id), 'completed');
+  const { row_ids: ids } = json(run.steps[0]?.output);
+  expect(new Set(ids).size).toBe(4);
+  expect(json(run.steps[1]?.input).name).toBe(`Row ${ids[1]} of 4`);
+  const added = effects.find(({ of }) => of.includes(ids[0]));
+  expect(JSON.parse(added?.of ?? '')).toEqual([
+    { id: ids[0], cells: { Status: 'a' } },
+    { id: ids[1], cells: { c1: 'b' } },
+    { id: ids[2], cells: { Status: 'c' } },
+    ['d', 'too long'],
+  ]);
+});
+
 test('conditions are evaluated when the run starts; a branch skips actions', async () => {
   const { owner, create, start, until } = stage;
   const conditions = [{ path: 'trigger.input.kind', op: 'eq', value: 'bug' }] as const;
@@ -199,6 +219,33 @@ test('a template without a value, and an invalid value, fail the action', async 
   ]);
   const run = await until(owner, await start(owner, automation.id, input({ id: 17 })), 'failed');
   expect(run.steps.map(({ error }) => error?.code)).toEqual(['template_unresolved', 'invalid_type']);
+});
+
+test('a value becomes a text in a field that takes only texts', async () => {
+  const { owner, create, start, until } = stage;
+  const automation = await create([
+    { id: 'doc', ...note('{{trigger.input.n}}') },
+    {
+      ...{ id: 'say', type: 'comment' },
+      config: { resource_id: '{{steps.doc.output.id}}', body: '{{trigger.input.list}}' },
+    },
+    {
+      ...{ id: 'item', type: 'create_work_item' },
+      config: { title: '{{trigger.input.yes}}', labels: ['{{trigger.input.n}}', 'x'] },
+    },
+    { ...{ id: 'none', type: 'stop' }, config: { message: '{{trigger.input.none}}' } },
+  ]);
+  const data = input({ n: 2026, yes: true, list: [1, { a: 'b' }], none: null });
+  const inputs = [
+    { type: 'document', name: '2026' },
+    { resource_id: expect.any(String), body: '[1,{"a":"b"}]' },
+    { title: 'true', labels: ['2026', 'x'] },
+    { message: null },
+  ];
+  const run = await until(owner, await start(owner, automation.id, data), 'completed');
+  expect(run.steps.map((step) => json(step.input))).toEqual(inputs);
+  const dry = await until(owner, await start(owner, automation.id, { ...data, dryRun: true }), 'completed');
+  expect(dry.steps.map((step) => json(step.input))).toEqual(inputs);
 });
 
 test('a delay holds no worker, ends on time, and can be canceled', async () => {

@@ -206,13 +206,16 @@ function resolve({ path, text, fallback }: Reference, scope: Scope, at: string):
   throw new TemplateFault('template_unresolved', `{{${text}}} has no value and no default`, at);
 }
 
-/** Returns the form of a value inside a text. */
 function pieceOf(value: unknown, budget: Budget, at: string): string {
-  if (value === null) return '';
-  if (typeof value !== 'object') return String(value);
   // Checks the size first, because converting a huge value to JSON would block the process.
-  budget.check(value, at);
-  return JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) budget.check(value, at);
+  return textOfValue(value);
+}
+
+/** Returns the form of a value inside a text. */
+export function textOfValue(value: unknown): string {
+  if (value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 interface Budget {

@@ -143,7 +143,7 @@ export function rowData(tableId: string, content: Pick<Content, 'rows' | 'column
   };
 }
 
-const listIn = <T>(bytes: Buffer): readonly T[] => (bytes.length === 0 ? [] : JSON.parse(bytes.toString()));
+export const listIn = <T>(bytes: Buffer): readonly T[] => (bytes.length === 0 ? [] : JSON.parse(bytes.toString()));
 
 function shown(value: unknown, { options }: ShownColumn): unknown {
   const choices = options?.choices;

@@ -1,3 +1,5 @@
+import { derivedId } from '@commonplace/kit/id';
+import type { CallOptions } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
 import {
   type Content,
@@ -10,7 +12,7 @@ import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest, OnConflict } from '@commonplace/proto/resources/v1/resource_service.js';
 import { ActionError } from '../failure.js';
 import { isObject } from '../json.js';
-import { rowData } from '../trigger-data.js';
+import { listIn, rowData } from '../trigger-data.js';
 import {
   type Action,
   type ActionContext,
@@ -61,18 +63,34 @@ export const updateContent = ({ peers }: ContentParts): Action => ({
   },
 });
 
+/** Maximum number of ids of new rows in an output, which has to stay small enough to be kept. */
+const MAX_ROW_IDS = 1_000;
+
 export const appendRows = ({ peers }: ContentParts): Action => ({
-  async run({ config, change }) {
-    const rows = (config.rows as readonly unknown[]).map(newRow);
+  async run({ config, step, change, options }) {
+    const resourceId = String(config.table_id);
+    const given = config.rows as readonly unknown[];
+    const columnIds = given.some(Array.isArray) ? await columnIdsOf({ peers }, resourceId, await options()) : [];
+    const ids = given.map((_, i) => derivedId(`row ${i} of ${step.key}`));
+    const rows = given.map((row, i) => newRow(row, ids[i] as string, columnIds));
     const request = ReplaceContentRequest.fromPartial({
-      resourceId: String(config.table_id),
+      resourceId,
       mode: ContentMode.APPEND,
       rows: jsonBytes(rows),
       typecast: config.typecast !== false,
     });
-    return written(await change((options) => peers.content.replaceContent(request, options)));
+    const content = await change((options) => peers.content.replaceContent(request, options));
+    return written(content, { row_ids: ids.slice(0, MAX_ROW_IDS) });
   },
 });
+
+async function columnIdsOf({ peers }: ContentParts, resourceId: string, options: CallOptions): Promise<string[]> {
+  const { columns } = await peers.content.getContent(
+    GetContentRequest.fromPartial({ resourceId, page: { limit: 1 } }),
+    options,
+  );
+  return listIn<{ readonly id: string }>(columns).map(({ id }) => id);
+}
 
 export const updateRow = ({ peers }: ContentParts): Action => ({
   async run(context) {
@@ -104,11 +122,18 @@ async function requireRow({ peers }: ContentParts, { config, isResumed, options 
   }
 }
 
-/** Returns a row without its id, which could make the call change another row. */
-function newRow(row: unknown): unknown {
-  if (Array.isArray(row)) return row;
+/**
+ * Returns a row with its new id; its own id could make the call change another row. A row may be a list of values in the
+ * order of the columns.
+ */
+function newRow(row: unknown, id: string, columnIds: readonly string[]): unknown {
+  if (Array.isArray(row)) {
+    // The table refuses a row with more values than columns.
+    if (row.length > columnIds.length) return row;
+    return { id, cells: Object.fromEntries(row.map((value, i) => [columnIds[i], value])) };
+  }
   if (!isObject(row)) throw new ActionError('invalid_type', 'config.rows: each row must be an object or a list.');
-  return { cells: isObject(row.cells) ? row.cells : row };
+  return { id, cells: isObject(row.cells) ? row.cells : row };
 }
 
 function editsIn(edits: unknown): { oldText: string; newText: string; replaceAll: boolean }[] {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { signedHeaders } from '@commonplace/platform/webhooks';
 import { isHeaderValue, NOT_IN_HEADERS } from '../../definitions/config-check.js';
+import { withTexts } from '../../definitions/config-texts.js';
 import { CHAIN_HEADER, writeChain } from '../../domain/chain.js';
 import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
@@ -70,7 +71,8 @@ export const httpRequest = (parts: HttpParts): Action => ({
 
 function requestIn(guard: Guard, { action, scope }: ActionContext, secrets: UsedSecrets): OutgoingRequest {
   const { sign_with: _, ...templates } = action.config;
-  const config = renderTemplates(templates, { ...scope, secrets: secrets.values }) as Config;
+  const rendered = renderTemplates(templates, { ...scope, secrets: secrets.values }) as Config;
+  const config = withTexts(action.type, rendered);
   const url = guard.check(String(config.url));
   for (const { name, allowedHosts } of secrets.used) {
     if (!isAllowedHost(url.hostname, allowedHosts)) {

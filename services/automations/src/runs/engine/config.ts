@@ -1,4 +1,5 @@
 import { checkConfig } from '../../definitions/config-check.js';
+import { withTexts } from '../../definitions/config-texts.js';
 import type { AutomationRecord, StoredAction } from '../../definitions/records.js';
 import { renderTemplates, type Scope } from '../../domain/templates.js';
 import type { Config } from '../actions/action.js';
@@ -15,7 +16,7 @@ export function filledIn(
 ): Config | ActionError {
   const all = type === 'http_request' ? { ...scope, secrets: maskedSecrets(automation) } : scope;
   try {
-    return renderTemplates(config, all) as Config;
+    return withTexts(type, renderTemplates(config, all) as Config);
   } catch (error) {
     return actionErrorOf(error);
   }

@@ -1,8 +1,10 @@
 import { fingerprint } from '@commonplace/kit/id';
 import { checkConfig } from '../../definitions/config-check.js';
+import { withTexts } from '../../definitions/config-texts.js';
 import type { AutomationRecord, StoredAction, StoredCondition } from '../../definitions/records.js';
 import { conditionsHold, pathsOf } from '../../domain/conditions.js';
 import { renderTemplates, type Scope } from '../../domain/templates.js';
+import type { Config } from '../actions/action.js';
 import { targetOf } from '../actions/flow.js';
 import { actionErrorOf, failureOf } from '../failure.js';
 import { keepValue } from '../json.js';
@@ -75,8 +77,8 @@ function inputOf(
       return value;
     }
   };
-  const input = fill(action.config);
-  const [fault] = checkConfig(action.type, input as Record<string, unknown>);
+  const input = withTexts(action.type, fill(action.config) as Config);
+  const [fault] = checkConfig(action.type, input);
   if (error === undefined && fault !== undefined) {
     error = { code: fault.code, message: fault.message, actionId: action.id, retryable: false };
   }
