@@ -492,6 +492,28 @@ describe('a submission', () => {
     expect(data.form.submission_count).toBe(1);
   });
 
+  test('needs a field for each column of its table that requires a value', async () => {
+    const columns = [
+      { id: 'name', name: 'Name', type: 'text' },
+      { id: 'team', name: 'Team', type: 'text', required: true },
+      { id: 'plan', name: 'Plan', type: 'text', required: true, default: 'Free' },
+    ];
+    const table = { workspace_id: workspace.id, type: 'table', name: 'Sign-ups', columns, rows: [] };
+    const path = `/resources/${(await by.post<Resource>('/resources', table)).data.id}/form`;
+    const team = { id: 'group', type: 'short_text', label: 'Group', column_id: 'team' };
+    const without = await by.post(path, { config: ask([NAME]) });
+    expect([without.status, without.error?.code, faultsOf(without.error)]).toEqual([
+      400,
+      'missing_field',
+      { 'config.fields': 'missing_field' },
+    ]);
+    expect((await by.post(path, { config: ask([NAME, team]) })).status).toBe(201);
+    const changed = await by.patch(path, { config: ask([NAME]) });
+    expect([changed.status, faultsOf(changed.error)]).toEqual([400, { 'config.fields': 'missing_field' }]);
+    // Without a configuration of its own, a form has a field for each column.
+    expect((await by.patch(path, { config: { title: 'Sign up' } })).status).toBe(200);
+  });
+
   test('may refer only to files that its sender can read', async () => {
     const fields = [{ id: 'papers', type: 'file', label: 'Papers' }];
     const { form } = await newForm(by, workspace.id, ask(fields));

@@ -1,3 +1,4 @@
+import { isEmpty } from '../tables/cells.js';
 import { type Column, findColumn, isWritable } from '../tables/column.js';
 import { COLLECTED, dropAbsent, type FormConfig } from './config.js';
 import type { FieldOption, FormField } from './field.js';
@@ -158,6 +159,23 @@ export function planFieldColumns(
     return { ...field, column_id: column.id };
   });
   return { fields: planned, columns: written };
+}
+
+/**
+ * Adds a fault for each column that requires a value but has neither a default nor a field, because the table would
+ * refuse all submissions.
+ */
+export function requireRequiredColumns(
+  fields: readonly FormField[],
+  columns: readonly Column[],
+  faults: FormFaults,
+): void {
+  const bound = new Set(fields.map((field) => field.column_id));
+  for (const column of columns) {
+    if (!column.required || !isWritable(column) || !isEmpty(column.default) || bound.has(column.id)) continue;
+    const message = `The column ${column.id} requires a value and has no default, so the form must have a field for it.`;
+    faults.add('config.fields', 'missing_field', message);
+  }
 }
 
 function formerColumn(

@@ -7,7 +7,7 @@ import type { Node } from '../domain/node.js';
 import { replaceNode } from '../nodes/replace.js';
 import { writeContent } from '../snapshots/write-content.js';
 import type { Column } from '../tables/column.js';
-import { fieldsFromColumns, planFieldColumns, withCollected } from './columns.js';
+import { fieldsFromColumns, planFieldColumns, requireRequiredColumns, withCollected } from './columns.js';
 import { type FormConfig, type FormConfigInput, readConfig } from './config.js';
 import { acceptsDefault, checkDefaults } from './defaults.js';
 import type { FormField } from './field.js';
@@ -45,6 +45,7 @@ export async function checkConfig(
   const all = withCollected(fields, config.collect);
   if (all.length === 0) faults.add('config.fields', 'invalid_value', 'The table has no writable column.');
   const plan = planFieldColumns(all, before?.fields ?? [], columns, faults);
+  requireRequiredColumns(plan.fields, columns, faults);
   if (config.webhooks.length > 0) checkTargets(await parts.forms.guard.of(node.tenant), config, faults);
   await checkFieldPatterns(parts.forms.deriver, node.tenant, all, before?.fields ?? [], faults);
   await checkDefaults({ ...plan, tenant: node.tenant, present: columns }, parts.forms.findMismatches, faults);
