@@ -9,6 +9,7 @@ import { openNativeSource } from './sources/native/index.js';
 import { openNotionSource } from './sources/notion/source.js';
 import { openOutlineSource } from './sources/outline/source.js';
 import type { OpenSource } from './sources/port.js';
+import { splitting } from './sources/sections/index.js';
 import { openXlsxSource } from './sources/xlsx/source.js';
 
 /** Describes how a kind of source is read. */
@@ -28,17 +29,17 @@ const archive = (open: OpenSource): Format => ({ open, archive: true, text: fals
 
 /** All supported kinds of sources, by `source_type`. */
 export const FORMATS: Readonly<Record<string, Format>> = {
-  confluence_zip: archive(openConfluenceSource),
+  confluence_zip: archive(splitting(openConfluenceSource)),
   csv: text(openCsvSource, 'import.csv'),
   docx: file(openDocxSource, 'import.docx'),
   google_docs_zip: archive(openGoogleDocsSource),
-  html: text(openHtmlSource, 'import.html'),
-  html_zip: archive(openHtmlSource),
+  html: text(splitting(openHtmlSource), 'import.html'),
+  html_zip: archive(splitting(openHtmlSource)),
   json: text(openJsonSource, 'import.json'),
-  markdown: text(openMarkdown, 'import.md'),
-  markdown_zip: archive(openMarkdownZip),
+  markdown: text(splitting(openMarkdown), 'import.md'),
+  markdown_zip: archive(splitting(openMarkdownZip)),
   native_zip: archive(openNativeSource),
-  notion_zip: archive(openNotionSource),
-  outline_zip: archive(openOutlineSource),
+  notion_zip: archive(splitting(openNotionSource)),
+  outline_zip: archive(splitting(openOutlineSource)),
   xlsx: file(openXlsxSource, 'import.xlsx'),
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { openHtmlSource } from '../../../src/imports/sources/html/source.js';
+import { splitting } from '../../../src/imports/sources/sections/index.js';
 import { bundleOf, faultOf, linkOf, readAll, treeOf, wordsOf } from './bundle.js';
 
 const PAGE = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Guide – Site</title>
@@ -83,7 +84,7 @@ describe('HTML page', () => {
 
   test('is split at several top headings when requested', async () => {
     const page = '<title>Book</title><p>Before</p><h1>One</h1><p>1</p><div><h1>Two</h1><p>2</p></div>';
-    const { source, content } = await readAll(openHtmlSource, { 'b.html': page }, { splitHeadings: true });
+    const { source, content } = await readAll(splitting(openHtmlSource), { 'b.html': page }, { splitHeadings: true });
     expect(treeOf(source)).toEqual(['document b', '  document One', '  document Two']);
     expect(content('b.html')).toMatchObject({ title: 'Book', html: '<p>Before</p>' });
     expect(content('b.html#1')).toMatchObject({ title: 'One', html: '<p>1</p>' });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { openMarkdown, openMarkdownZip } from '../../../src/imports/sources/markdown/index.js';
+import { splitting } from '../../../src/imports/sources/sections/index.js';
 import { readAll, treeOf } from './bundle.js';
 
 describe('a page of Markdown', () => {
@@ -20,7 +21,7 @@ describe('a page that is split at its top headings', () => {
   ].join('');
 
   test('has a document for each, with the definitions that it refers to', async () => {
-    const { source, content } = await readAll(openMarkdown, { 'b.md': page }, { splitHeadings: true });
+    const { source, content } = await readAll(splitting(openMarkdown), { 'b.md': page }, { splitHeadings: true });
     expect(treeOf(source)).toEqual(['document b', '  document One *a*', '  document Two', '  document Three']);
     expect(content('b.md')).toMatchObject({ title: 'Book', wikiLinks: true });
     const matter = page.slice(0, page.indexOf('Before'));
@@ -47,7 +48,7 @@ describe('a page that is split at its top headings', () => {
     const files = { 'a.md': '# One\n\ntext\n', 'b.md': '# One\n\n# Two\n' };
     const whole = await readAll(openMarkdownZip, files);
     expect(treeOf(whole.source)).toEqual(['document a', 'document b']);
-    const split = await readAll(openMarkdownZip, files, { splitHeadings: true });
+    const split = await readAll(splitting(openMarkdownZip), files, { splitHeadings: true });
     expect(treeOf(split.source)).toEqual(['document a', 'document b', '  document One', '  document Two']);
     expect(split.content('a.md')).toMatchObject({ title: 'One', markdown: files['a.md'] });
     expect(split.content('b.md')).toMatchObject({ title: undefined, markdown: '' });

@@ -1,12 +1,10 @@
 import { createPathIndex, resolveRelative } from '../common/links.js';
 import { extensionOf, folderOf, foldersAbove, isImage, isLitter, nameOf, stemOf } from '../common/paths.js';
-import { rememberLast } from '../common/remember-last.js';
 import { cleanName } from '../common/text.js';
 import { arrange, type SkippedEntry } from '../common/tree.js';
-import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
+import { type Bundle, ImportFault, type OpenSource, type SourceItem } from '../port.js';
 import { loadHtml } from './dom.js';
 import { MAX_PAGE_BYTES, readPage } from './page.js';
-import { sectionItems, sectionOf, splitSections, wholePath } from './split.js';
 
 const PAGES = new Set(['html', 'htm', 'xhtml', 'xht']);
 /** Extensions of style sheets, scripts and fonts, which hold no content. */
@@ -66,25 +64,6 @@ function itemsOf(bundle: Bundle, pages: readonly string[], files: readonly strin
   return arrange(leaves, ownersOf(pages, folders));
 }
 
-/** Adds the items of sections after the page that they belong to. A page that can't be read has none. */
-async function withSections(items: readonly SourceItem[], bundle: Bundle): Promise<SourceItem[]> {
-  const all: SourceItem[] = [];
-  for (const item of items) {
-    all.push(item);
-    if (item.kind !== 'document') continue;
-    const sections = await readEntry(bundle, item.path).then(
-      ({ html }) => splitSections(html ?? ''),
-      () => [],
-    );
-    all.push(...sectionItems(item, sections));
-  }
-  return all;
-}
-
-async function readEntry(bundle: Bundle, path: string): Promise<ItemContent> {
-  return readPage(await bundle.read(path, MAX_PAGE_BYTES));
-}
-
 /** Opens one HTML page, or a tree of pages with their images and the files that they link to. */
 export const openHtmlSource: OpenSource = async (bundle, options) => {
   await loadHtml();
@@ -94,31 +73,26 @@ export const openHtmlSource: OpenSource = async (bundle, options) => {
   const sorted = isSingle ? { pages: [only.path], files: [], skipped: [] } : sortOut(bundle);
   if (sorted.pages.length === 0)
     throw new ImportFault('no_pages', 'The source contains no HTML page (.html, .htm, .xhtml).');
-  const plain = itemsOf(bundle, sorted.pages, sorted.files);
-  const items = options.splitHeadings === true ? await withSections(plain, bundle) : plain;
+  const items = itemsOf(bundle, sorted.pages, sorted.files);
   const index = createPathIndex();
   for (const { path, kind } of items) if (kind !== 'folder') index.set(path, path);
-  const wholePage = rememberLast((path: string) => readEntry(bundle, path));
-  const sectionsIn = rememberLast(splitSections);
   const fileName = isSingle && options.fileName !== undefined ? cleanName(stemOf(options.fileName)) : undefined;
 
   return {
     items,
     skipped: sorted.skipped,
-    async read(item) {
-      if (item.kind !== 'document') return {};
-      const path = wholePath(item.path);
-      const page = await wholePage(path);
-      const content = {
+    async read({ path, kind }) {
+      if (kind !== 'document') return {};
+      const page = readPage(await bundle.read(path, MAX_PAGE_BYTES));
+      return {
         ...page,
         title: page.title ?? fileName,
         updatedAt: page.updatedAt ?? bundle.entry(path)?.modifiedAt,
       };
-      return options.splitHeadings === true ? sectionOf(item, content, sectionsIn(content.html ?? '')) : content;
     },
     resolve(from, href) {
       if (/^\s*(?:#|\?|$)/.test(href)) return { item: from.path };
-      return resolveRelative(wholePath(from.path), href, index, ENDINGS);
+      return resolveRelative(from.path, href, index, ENDINGS);
     },
   };
 };

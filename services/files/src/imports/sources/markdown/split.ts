@@ -104,17 +104,15 @@ export function sectionOf({ path }: SourceItem, page: ItemContent, all: readonly
   const [intro, ...sections] = all;
   if (intro === undefined) return page;
   const at = SECTION.exec(path)?.[1];
-  if (at === undefined) return { ...page, title: pageTitle(page, intro), markdown: intro.markdown };
+  if (at === undefined) return { ...page, title: pageTitle(page, all), markdown: intro.markdown };
   const { title, markdown } = sections[Number(at) - 1] ?? {};
   const { author, createdAt, updatedAt, wikiLinks } = page;
   return { title, markdown: markdown ?? '', author, createdAt, updatedAt, wikiLinks };
 }
 
 /** Returns the title of a page; not that of its first section, with which it may begin. */
-function pageTitle({ title, metadata }: ItemContent, { markdown }: Section): string | undefined {
+function pageTitle({ title, metadata }: ItemContent, [intro, first]: readonly Section[]): string | undefined {
+  const { markdown = '' } = intro ?? {};
   const beginsWithSection = markdown.slice(frontMatterLength(markdown)).trim() === '';
-  return beginsWithSection && metadata?.title === undefined ? undefined : title;
+  return beginsWithSection && title === first?.title && metadata?.title === undefined ? undefined : title;
 }
-
-/** Returns the path of the page that an item is a section of, or the item's own. */
-export const pagePath = (path: string): string => path.replace(SECTION, '');
