@@ -15,6 +15,23 @@ const MAX_REPEATED = 20;
 /** Number of repetitions of a failed file. */
 const MORE_ATTEMPTS = 2;
 
+const USAGE = `node scripts/test.mjs [--browser | --servers] [part of a file's path…]
+
+Runs the built tests whose files' paths contain one of the given parts, or all of them.
+
+  --browser  the tests that need Chromium
+  --servers  the tests that need MongoDB and NATS, and the end-to-end suites on a mesh
+  --help     prints this text
+`;
+const OPTIONS = ['--browser', '--servers'];
+
+const unknown = process.argv.slice(2).find((word) => word.startsWith('--') && !OPTIONS.includes(word));
+if (unknown !== undefined) {
+  if (unknown !== '--help') console.error(`There is no option ${unknown}.\n`);
+  console.log(USAGE);
+  process.exit(unknown === '--help' ? 0 : 64);
+}
+
 const servers = process.argv.includes('--servers');
 const kind = servers ? 'servers.' : process.argv.includes('--browser') ? 'browser.' : '';
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
