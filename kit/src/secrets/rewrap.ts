@@ -20,12 +20,24 @@ export interface RewrapParts {
 
 /** The result of re-encrypting stored secrets. */
 export interface Rewrapped {
-  /** Number of secrets that this run has re-encrypted with the current master key. */
+  /**
+   * Number of records that this run has re-encrypted with the current master key, or that were changed by others
+   * meanwhile, so that they have to be checked again.
+   */
   readonly rewrapped: number;
-  /** Number of secrets that used the current key already, or that another process has rewritten concurrently. */
+  /** Number of records that used the current key already. */
   readonly current: number;
-  /** Ids of records whose secret cannot be decrypted; they are left unchanged. */
+  /** Ids of records with a secret that cannot be decrypted; they are left unchanged. */
   readonly unreadable: readonly string[];
+}
+
+/** The encrypted texts in the records of a collection. */
+export interface SealedRecords<T extends StoredRecord, P extends RewrapParts> {
+  readonly spec: CollectionSpec<T>;
+  /** Returns the encrypted texts of a record that are still needed. */
+  sealedIn(record: T): readonly string[];
+  /** Returns a record with all of its texts encrypted with the current key. */
+  renew(record: T, parts: P): T;
 }
 
 /** A field of a collection that holds an encrypted text. */
@@ -37,8 +49,8 @@ export interface SealedField<T extends StoredRecord> {
   withSealed(record: T, sealed: string): T;
 }
 
-/** Re-encrypts one field of all records. Calls `each` after every record that has it. */
-export type Rewrap = (parts: RewrapParts, each: () => void) => Promise<Rewrapped>;
+/** Re-encrypts the secrets of all records. Calls `each` after every record that has one. */
+export type Rewrap<P extends RewrapParts = RewrapParts> = (parts: P, each?: () => void) => Promise<Rewrapped>;
 
 /** Returns the re-encryption of the field `sealed` of records that are the owners of their secrets. */
 export function rewrapSealed<
@@ -52,13 +64,29 @@ export function rewrapSealed<
   });
 }
 
-/** Returns the re-encryption of a field. Records are committed one by one: an interrupted run keeps what it has done. */
-export function rewrapField<T extends StoredRecord>(field: SealedField<T>): Rewrap {
-  return async (parts, each) => {
+/** Returns the re-encryption of one field. */
+export function rewrapField<T extends StoredRecord>({ spec, sealedOf, ownerOf, withSealed }: SealedField<T>): Rewrap {
+  return rewrapRecords({
+    spec,
+    sealedIn(record) {
+      const sealed = sealedOf(record);
+      return sealed === undefined ? [] : [sealed];
+    },
+    renew: (record, { envelope }) => withSealed(record, envelope.rewrap(sealedOf(record) as string, ownerOf(record))),
+  });
+}
+
+/**
+ * Returns the re-encryption of records, so that a former master key can be removed from the settings. Records are
+ * committed one by one: an interrupted run keeps what it has done.
+ */
+export function rewrapRecords<T extends StoredRecord, P extends RewrapParts>(secrets: SealedRecords<T, P>): Rewrap<P> {
+  return async (parts, each = () => {}) => {
     const sum = { rewrapped: 0, current: 0, unreadable: [] as string[] };
-    const collection = await parts.store.collection(field.spec);
-    for await (const { record, sealed } of allSealed(collection, field)) {
-      const outcome = await rewrapRecord(parts, collection, field, record, sealed);
+    const collection = await parts.store.collection(secrets.spec);
+    for await (const record of findEach(collection, { where: {} }, CHUNK)) {
+      if (secrets.sealedIn(record).length === 0) continue;
+      const outcome = await rewrapRecord(parts, collection, secrets, record);
       if (outcome === 'unreadable') sum.unreadable.push(record.id);
       else sum[outcome]++;
       each();
@@ -83,32 +111,23 @@ export async function rewrapEach(
   return sum;
 }
 
-async function* allSealed<T extends StoredRecord>(
+async function rewrapRecord<T extends StoredRecord, P extends RewrapParts>(
+  parts: P,
   collection: Collection<T>,
-  { sealedOf }: SealedField<T>,
-): AsyncIterable<{ readonly record: T; readonly sealed: string }> {
-  for await (const record of findEach(collection, { where: {} }, CHUNK)) {
-    const sealed = sealedOf(record);
-    if (sealed !== undefined) yield { record, sealed };
-  }
-}
-
-async function rewrapRecord<T extends StoredRecord>(
-  { store, envelope, log }: RewrapParts,
-  collection: Collection<T>,
-  { ownerOf, withSealed }: SealedField<T>,
+  { sealedIn, renew }: SealedRecords<T, P>,
   record: T,
-  sealed: string,
 ): Promise<'rewrapped' | 'current' | 'unreadable'> {
+  const { store, envelope, log } = parts;
   try {
-    if (envelope.isCurrent(sealed)) return 'current';
+    if (sealedIn(record).every((sealed) => envelope.isCurrent(sealed))) return 'current';
     const work = store.begin();
-    work.replace(collection, record, withSealed(record, envelope.rewrap(sealed, ownerOf(record))));
+    work.replace(collection, record, renew(record, parts));
     await work.commit();
     return 'rewrapped';
   } catch (error) {
-    // A concurrent writer has used the current key. A secret that cannot be decrypted is logged and left unchanged.
-    if (error instanceof LostRace) return 'current';
+    // Another writer may have changed only other fields, so the next pass checks the record.
+    if (error instanceof LostRace) return 'rewrapped';
+    // A secret that cannot be decrypted is logged and left unchanged.
     if (!(error instanceof SecretUnreadable)) throw error;
     log.error('secret.unreadable', { record: record.id, error });
     return 'unreadable';
