@@ -31,6 +31,18 @@ test('knows the settings of every service', () => {
   expect(Object.keys(allTables).sort()).toEqual(['process', ...everything.map(({ name }) => name)].sort());
 });
 
+test('a variable that several services read means the same to all of them', () => {
+  // The gateway reads the limits themselves; identity reads whether there are any.
+  const settings = Object.values(allTables)
+    .flatMap((table) => Object.values(table))
+    .filter(({ variable }) => variable !== 'COMMONPLACE_RATE_LIMITS');
+  const defaults = new Map<string, unknown>();
+  for (const { variable, fallback } of settings) {
+    if (defaults.has(variable)) expect({ [variable]: fallback }).toEqual({ [variable]: defaults.get(variable) });
+    defaults.set(variable, fallback);
+  }
+});
+
 test('reports an intact data folder as ok', async () => {
   const { code, ok, of } = await thoroughly();
   expect([code, ok]).toEqual([0, true]);

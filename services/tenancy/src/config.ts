@@ -29,8 +29,8 @@ export const config = {
     fallback: 1000,
   },
   groupMembers: {
-    variable: 'COMMONPLACE_GROUP_MEMBERS',
-    help: 'maximum members of one group',
+    variable: 'COMMONPLACE_ORG_GROUP_MEMBERS',
+    help: 'maximum members of one group of an Org',
     parse: integer(1, 1_000_000),
     fallback: 5000,
   },

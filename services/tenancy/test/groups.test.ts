@@ -22,14 +22,14 @@ let owner: Caller;
 let orgId: string;
 beforeAll(async () => {
   process.env.COMMONPLACE_ORG_GROUPS = '8';
-  process.env.COMMONPLACE_GROUP_MEMBERS = '3';
+  process.env.COMMONPLACE_ORG_GROUP_MEMBERS = '3';
   process.env.COMMONPLACE_GROUPS_OF_PERSON = '4';
   world = await openWorld();
   groups = world.stage.host.client(contracts.groups);
 });
 afterAll(async () => {
   delete process.env.COMMONPLACE_ORG_GROUPS;
-  delete process.env.COMMONPLACE_GROUP_MEMBERS;
+  delete process.env.COMMONPLACE_ORG_GROUP_MEMBERS;
   delete process.env.COMMONPLACE_GROUPS_OF_PERSON;
   await world.close();
 });
