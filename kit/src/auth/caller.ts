@@ -116,6 +116,18 @@ export function reachesWorkspace(caller: Caller, workspaceId: string, orgId: str
   );
 }
 
+/** The place of a record: a workspace of an Org (`''` or null: Personal), or without one a whole Org. */
+interface RecordPlace {
+  readonly workspaceId?: string | undefined;
+  readonly orgId: string | null;
+}
+
+/** Returns whether the credential may access a place. One that is limited to workspaces reaches no whole Org. */
+export function reachesPlace(caller: Caller, { workspaceId, orgId }: RecordPlace): boolean {
+  if (workspaceId !== undefined) return reachesWorkspace(caller, workspaceId, orgId || null);
+  return reachesTenant(caller, orgId || null) && workspacesReached(caller) === undefined;
+}
+
 /** Returns the role of an agent in a workspace; undefined without one, or for a role that no agent can have. */
 export function agentRoleIn({ roles }: CallingAgent, workspaceId: string): AgentRole | undefined {
   return Object.hasOwn(roles, workspaceId) ? AGENT_ROLES.find((role) => role === roles[workspaceId]) : undefined;

@@ -2,6 +2,7 @@ import {
   type Caller,
   credentialOutOfScope,
   isWorkspaceLimited,
+  reachesPlace,
   reachesTenant,
   reachesWorkspace,
 } from '@commonplace/kit/auth';
@@ -240,13 +241,6 @@ async function requireWithin(
   const person = await membershipsOf(parts, context, isIn);
   if (!exists || !isIn(person)) throw NotFound();
   if (!reachesPlace(caller, { orgId, workspaceId })) throw credentialOutOfScope(caller, orgId || null);
-}
-
-/** Returns whether a credential reaches a place; one that is limited to workspaces does not reach a whole Org. */
-function reachesPlace(caller: Caller, { orgId, workspaceId }: Pick<Place, 'orgId' | 'workspaceId'>): boolean {
-  return workspaceId === undefined
-    ? reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
-    : reachesWorkspace(caller, workspaceId, orgId || null);
 }
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);

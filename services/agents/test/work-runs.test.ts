@@ -87,6 +87,8 @@ test('permanent failures are refusals with a code, and start nothing', async () 
   const paused = await stage.createAgent({ status: 'paused' });
   const hidden = await stage.createAgent({ visibility: 'private' });
   const elsewhere = await stage.createAgent({ places: [], workspaceIds: [] });
+  const ofOrg = newId();
+  stage.talks.add(`${ann.userId}:${ofOrg}`);
   const cases: [StartWorkRunRequest, string][] = [
     [request(paused.id, 'Do.'), 'agent_paused'],
     [request(newId(), 'Do.'), 'not_found'],
@@ -98,6 +100,7 @@ test('permanent failures are refusals with a code, and start nothing', async () 
     [request(agent.id, 'Do.', { maxCredits: 'many' }), 'invalid_input'],
     [request(agent.id, 'Do.', { sessionId: newId() }), 'session_not_found'],
     [request(agent.id, 'Do.', { conversationId: newId() }), 'conversation_not_found'],
+    [request(agent.id, 'Do.', { conversationId: ofOrg, limitedTo: [stage.workspaceId] }), 'conversation_not_found'],
     [request(agent.id, 'Do.', { conversationId: newId(), scopes: [] }), 'permission_lost'],
   ];
   for (const [asked, code] of cases) {

@@ -51,6 +51,8 @@ export async function openScheduleStage(start = SLOT - 600_000) {
   const canceled: string[] = [];
   /** The memberships of conversations, as `<person>:<conversation>`. */
   const conversations = new Set<string>();
+  /** The places of conversations that are not in the stage's workspace. */
+  const conversationPlaces = new Map<string, { readonly workspaceId: string; readonly orgId: string }>();
   /** The people's own chat sessions, as `<person>:<session>`. */
   const sessions = new Set<string>();
   /** The people who may not use the agent. */
@@ -87,7 +89,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
     fake(contracts.conversationAccess, {
       checkMembers: async ({ pairs }) => ({
         standings: pairs.map((pair) => ({
-          ...{ ...pair, visibleFromSeq: 1, workspaceId, orgId },
+          ...{ ...pair, visibleFromSeq: 1, workspaceId, orgId, ...conversationPlaces.get(pair.conversationId) },
           isActive: conversations.has(`${pair.userId}:${pair.conversationId}`),
         })),
       }),
@@ -171,6 +173,7 @@ export async function openScheduleStage(start = SLOT - 600_000) {
     ...{
       members,
       conversations,
+      conversationPlaces,
       sessions,
       readable,
       unusable,

@@ -860,6 +860,29 @@ test('a conversation for the results must be one of the caller', async () => {
   expect((await stage.update(id, { name: 'Other' })).deliverTo?.id).toBe(mine);
 });
 
+test('a conversation for the results must be within the credential', async () => {
+  const { owner, conversations, conversationPlaces, agentId, workspaceId, orgId } = stage;
+  const [here, elsewhere, ofOrg, ofOther] = [newId(), newId(), newId(), newId()];
+  for (const id of [here, elsewhere, ofOrg, ofOther]) conversations.add(`${owner.userId}:${id}`);
+  conversationPlaces.set(elsewhere, { workspaceId: newId(), orgId });
+  conversationPlaces.set(ofOrg, { workspaceId: '', orgId });
+  conversationPlaces.set(ofOther, { workspaceId: '', orgId: newId() });
+  const fields = (id: string) => ({
+    ...{ agentId, workspaceId, cron: '0 0 * * *', input: input('Sum up.') },
+    deliverTo: { type: DeliveryTargetType.IM_CONVERSATION, id },
+  });
+  const key = { ...owner, tenant: { orgId } };
+  const limited = { ...key, credential: { ...owner.credential, workspaceIds: [workspaceId] } };
+  const beyond = { reason: 'tenant_boundary' };
+  for (const id of [elsewhere, ofOrg, ofOther]) {
+    await expect(stage.create(fields(id), limited)).rejects.toMatchObject(beyond);
+  }
+  await expect(stage.create(fields(ofOther), key)).rejects.toMatchObject(beyond);
+  const { id } = await stage.create(fields(here), limited);
+  await expect(stage.update(id, { deliverTo: fields(ofOrg).deliverTo }, limited)).rejects.toMatchObject(beyond);
+  for (const one of [elsewhere, ofOrg]) await stage.create(fields(one), key);
+});
+
 test('a chat session for the results must be one of the caller', async () => {
   const { owner, sessions } = stage;
   const type = DeliveryTargetType.CHAT_SESSION;

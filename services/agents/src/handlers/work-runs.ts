@@ -1,4 +1,4 @@
-import type { Caller } from '@commonplace/kit/auth';
+import { type Caller, reachesPlace } from '@commonplace/kit/auth';
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import { isLongerThan } from '@commonplace/kit/words';
@@ -161,7 +161,12 @@ async function requireConversation(parts: Parts, conversationId: string, { calle
   requireScope(caller, 'im:write');
   const pairs = [{ userId: caller.userId, conversationId }];
   const { standings } = await parts.conversations.checkMembers({ pairs }, onward);
-  if (standings[0]?.isActive === true) return;
+  const [standing] = standings;
+  if (standing?.isActive === true) {
+    const { workspaceId, orgId } = standing;
+    // The rights may be those of a key that is limited to other workspaces.
+    if (reachesPlace(caller, { workspaceId: workspaceId || undefined, orgId })) return;
+  }
   const message = 'The person is not a member of the conversation that the answer would be written to.';
   throw new TargetGone('conversation_not_found', message);
 }

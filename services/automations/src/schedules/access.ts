@@ -1,4 +1,4 @@
-import type { Caller } from '@commonplace/kit/auth';
+import { type Caller, credentialOutOfScope, reachesPlace, workspacesReached } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, isOfOlderPeer, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
@@ -66,7 +66,7 @@ const DELIVERY_SCOPES = { im_conversation: 'im:write', chat_session: 'chat_sessi
 /**
  * Throws unless a schedule in an Org, or in Personal, could post its results for the caller: `insufficient_scope` without
  * the scope that this needs, `not_found` for a conversation that the caller is no active member of, or a chat session
- * that is not theirs.
+ * that is not theirs, and `tenant_boundary` for a conversation that their credential does not reach.
  */
 export async function requireDelivery(
   parts: Pick<ScheduleParts, 'peers' | 'systemCall'>,
@@ -88,13 +88,19 @@ type DeliveryCheck = (
   caller: Caller,
 ) => Promise<boolean>;
 
-const mayPost: DeliveryCheck = async ({ peers, systemCall }, conversationId, _, { userId }) => {
-  const { standings } = await peers.conversations.checkMembers({ pairs: [{ userId, conversationId }] }, systemCall());
-  return standings[0]?.isActive === true;
+const mayPost: DeliveryCheck = async ({ peers, systemCall }, conversationId, _, caller) => {
+  const pairs = [{ userId: caller.userId, conversationId }];
+  const { standings } = await peers.conversations.checkMembers({ pairs }, systemCall());
+  const [standing] = standings;
+  if (standing?.isActive !== true) return false;
+  const { workspaceId, orgId } = standing;
+  if (reachesPlace(caller, { workspaceId: workspaceId || undefined, orgId })) return true;
+  throw credentialOutOfScope(caller, orgId || null);
 };
 
-const mayAnswer: DeliveryCheck = async ({ peers, systemCall }, sessionId, { orgId }, { userId, credential }) => {
-  const request = { sessionId, userId, orgId: orgId ?? '', limitedTo: [...(credential.workspaceIds ?? [])] };
+const mayAnswer: DeliveryCheck = async ({ peers, systemCall }, sessionId, { orgId }, caller) => {
+  const { userId } = caller;
+  const request = { sessionId, userId, orgId: orgId ?? '', limitedTo: [...(workspacesReached(caller) ?? [])] };
   try {
     return (await peers.agentRuns.checkAnswerSession(request, systemCall())).mayAnswer;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { credentialOutOfScope, reachesPlace, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
@@ -12,7 +12,7 @@ import type {
 import { matchesName, parseMessageQuery } from '../domain/message-terms.js';
 import { countUnreadIn, headsOf, isMutedAt, membershipsOf, type Unread } from './counts.js';
 import type { ConversationParts } from './parts.js';
-import { belongsTo, callerMemberships, mayJoinChannels, reachesPlace } from './policy.js';
+import { belongsTo, callerMemberships, mayJoinChannels } from './policy.js';
 import { countListed, type ListedConversation, NOTHING_COUNTED, presentListed } from './present.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationsWith } from './search.js';

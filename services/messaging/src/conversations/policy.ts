@@ -1,4 +1,4 @@
-import { authorOf, type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
+import { authorOf, credentialOutOfScope, reachesPlace, reachesWorkspace } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
@@ -60,7 +60,7 @@ export async function choosePlace(
   const place = { tenant: orgId || workspaceId, orgId, workspaceId };
   if (type !== 'direct' || orgId === '') return { place, people: place };
   if (FULL_MEMBERS.has(person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)) return chooseOrg(parts, orgId, context);
-  if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
+  if (!reachesPlace(caller, { orgId })) throw credentialOutOfScope(caller, orgId);
   return { place: { tenant: orgId, orgId }, people: place };
 }
 
@@ -81,7 +81,7 @@ async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext
   const { orgs } = await callerMemberships(parts.memberships, context, (person) => person.orgs.has(orgId));
   const org = orgs.get(orgId);
   if (org === undefined) throw NotFound({}, { param: 'org_id' });
-  if (!reachesWholeTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
+  if (!reachesPlace(caller, { orgId })) throw credentialOutOfScope(caller, orgId);
   if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
   const place = { tenant: orgId, orgId };
   return { place, people: place };
@@ -147,20 +147,6 @@ export function seesConversation(
 ): boolean {
   const isJoinable = conversation.type === 'channel' && mayJoinChannels(person, conversation);
   return belongsTo(person, conversation) && (isMember || isJoinable);
-}
-
-/** Returns whether a credential reaches what belongs to a whole Org; a credential limited to workspaces does not. */
-function reachesWholeTenant(caller: Caller, orgId: string): boolean {
-  return (
-    reachesTenant(caller, orgId) && caller.credential.workspaceIds === undefined && caller.workspaceId === undefined
-  );
-}
-
-/** Returns whether a credential reaches the place of a conversation. */
-export function reachesPlace(caller: Caller, { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>): boolean {
-  return workspaceId === undefined
-    ? reachesWholeTenant(caller, orgId)
-    : reachesWorkspace(caller, workspaceId, orgId || null);
 }
 
 /** A conversation from the caller's point of view. */
