@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Collection, CollectionSpec, StoredRecord, Where } from '@commonplace/kit/store';
+import { countTurns } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCollection } from '../src/sqlite/collection.js';
 import { openConnection, openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
@@ -118,6 +119,38 @@ async function compare(where: Where<Note>): Promise<void> {
     expect(await notes.count({ ...BASE, ...where })).toBe(all.length);
   }
 }
+
+describe('pages of large records', () => {
+  const WHERE = { place: 'large', state: 'active' } as const;
+  const text = 'é"'.repeat(60_000);
+  let large: Collection<Note>;
+
+  beforeAll(async () => {
+    large = await database.store('large').collection(NOTES);
+    const unit = database.store('large').begin();
+    for (let i = 0; i < 40; i++) unit.insert(large, { ...noteOf(i), ...WHERE, owner: `${i % 2}${text}` });
+    await unit.commit();
+  });
+
+  test.each([
+    ['by an index', WHERE],
+    ['by a filter that no index serves', { ...WHERE, above: { exists: true } }],
+    ['by a filter of elements', { ...WHERE, labels: { exists: false } }],
+  ])('are parsed with pauses %s', async (_, where) => {
+    const query = { where, sort: ['position'], limit: 40 } as const;
+    expect(await countTurns(() => large.find(query))).toBeGreaterThan(1);
+    expect(await countTurns(() => large.findAndCount(query, 1001))).toBeGreaterThan(1);
+  });
+
+  test('have the same records in the same order', async () => {
+    const query = { where: WHERE, sort: ['position'], limit: 40 } as const;
+    const { found, count } = await large.findAndCount(query, 1001);
+    expect(found).toEqual(await large.find(query));
+    expect(found.map(({ position }) => position)).toEqual(found.map(({ position }) => position).sort());
+    expect([found.length, count]).toEqual([40, 40]);
+    expect(await large.find({ ...query, where: { ...WHERE, owner: `1${text}` } })).toHaveLength(20);
+  });
+});
 
 describe('filters that no index serves', () => {
   test.each(FILTERS.map((where) => [JSON.stringify(where), where] as const))(

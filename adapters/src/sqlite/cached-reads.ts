@@ -1,5 +1,6 @@
 import type { Query, StoredRecord } from '@commonplace/kit/store';
 import type { Connection, Row } from './file/binding.js';
+import { isLarge, LargePage } from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { selectPage } from './select.js';
@@ -12,8 +13,10 @@ export interface CachedReads<T> {
   get(id: string): T | undefined;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
-  /** Returns a page. If it has more records than are cached of a page, they are not cached. */
-  find(query: Query<T>): T[];
+  /** Returns the same; undefined if those that are not in memory are large together. */
+  getManyUnlessLarge(ids: readonly string[]): T[] | undefined;
+  /** Returns a page. If it has more records than are cached of a page, or large ones, they are not cached. */
+  find(query: Query<T>): T[] | LargePage;
 }
 
 /** Largest page whose records are cached. Background work reads larger ones, once. */
@@ -44,10 +47,15 @@ export function createCachedReads<T extends StoredRecord>(
 
   function getMany(ids: readonly string[]): T[] {
     if (ids.length === 1) return listed(get(ids[0] as string));
+    return readMany(ids, () => false) as T[];
+  }
+
+  function readMany(ids: readonly string[], refuses: (rows: readonly Row[]) => boolean): T[] | undefined {
     const records = ids.map(cached);
     const missing = ids.filter((_, at) => records[at] === undefined);
     if (missing.length === 0) return records as T[];
     const rows = reader.all(byIds, [listParam(missing)]);
+    if (refuses(rows)) return undefined;
     const found = new Map(rows.map(keep).map((record) => [record.id, record]));
     return ids.flatMap((id, at) => records[at] ?? found.get(id) ?? []);
   }
@@ -64,7 +72,7 @@ export function createCachedReads<T extends StoredRecord>(
     return records.every((record) => record !== undefined) ? records : undefined;
   }
 
-  function findInFile(query: Query<T>): T[] {
+  function findInFile(query: Query<T>): T[] | LargePage {
     const isSmall = query.limit <= maxPage;
     const found = cache.isEnabled && isSmall ? findCached(query) : undefined;
     if (found !== undefined) return found;
@@ -75,23 +83,30 @@ export function createCachedReads<T extends StoredRecord>(
       return listed(row && ofRow(row));
     }
     const rows = reader.all(sql, params);
+    if (!cachesQueries && isLarge(rows)) return new LargePage(rows);
     return rows.map(rows.length <= maxPage ? ofRow : ([doc]) => JSON.parse(doc as string) as T);
   }
 
-  function find(query: Query<T>): T[] {
+  function find(query: Query<T>): T[] | LargePage {
     if (!cachesQueries || !cache.isEnabled) return findInFile(query);
     const question = JSON.stringify(query);
     const records = cache.found(table, question)?.map(cached);
     if (records?.every((record) => record !== undefined)) return records as T[];
     const found = findInFile(query);
-    if (found.length <= maxPage) {
+    if (Array.isArray(found) && found.length <= maxPage) {
       const ids = found.map(({ id }) => id);
       cache.putFound(table, question, ids);
     }
     return found;
   }
 
-  return { peek: (id) => cache.peek(table, id) as T | undefined, get, getMany, find };
+  return {
+    peek: (id) => cache.peek(table, id) as T | undefined,
+    get,
+    getMany,
+    getManyUnlessLarge: (ids) => readMany(ids, isLarge),
+    find,
+  };
 }
 
 const listed = <T>(found: T | undefined): T[] => (found === undefined ? [] : [found]);

@@ -3,8 +3,9 @@ import { createCachedReads, MAX_CACHED_PAGE } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
-import { createFilteredReads, ELSEWHERE } from './filtered-reads.js';
+import { createFilteredReads, ELSEWHERE, type FoundPage } from './filtered-reads.js';
 import { splitByIndex } from './index-part.js';
+import { isLarge, LargePage } from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
@@ -51,13 +52,14 @@ export function createCollection<T extends StoredRecord>(
       : { shape, where };
 
   /** Returns a page: `read` if it was read already, otherwise from the file. */
-  async function find(query: Query<T>, read: T[] | typeof ELSEWHERE | undefined): Promise<T[]> {
+  async function find(query: Query<T>, read: FoundPage<T> | undefined): Promise<T[]> {
     if (Array.isArray(read)) return read;
+    if (read instanceof LargePage) return read.parse();
     const { shape: from, where } = await chosen(query.where);
     const { sql, params } = selectPage(from, { ...query, where }, ['doc']);
     const isLong = read === ELSEWHERE || runsElsewhere(query.where, query.sort);
     const rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
-    return rows.map(([doc]) => JSON.parse(doc as string) as T);
+    return isLarge(rows) ? new LargePage(rows).parse() : rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
 
   /** Returns a count: `read` if it was read already, otherwise from the file. */

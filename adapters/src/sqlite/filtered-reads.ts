@@ -2,6 +2,7 @@ import type { Condition, Query, Sort, StoredRecord, Where } from '@commonplace/k
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
 import { isEmpty, splitByIndex } from './index-part.js';
+import type { LargePage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
 import { elementTable, type TableShape } from './schema.js';
 import { selectPage } from './select.js';
@@ -18,7 +19,7 @@ export interface FilteredReads<T> {
   /** Returns whether an index selects few records by other conditions, each of which can be tested. */
   selectsFew(where: Where<T>): boolean;
   /** Returns a page; `elsewhere` if it needs more candidates. */
-  find(query: Query<T>): T[] | typeof ELSEWHERE;
+  find(query: Query<T>): FoundPage<T>;
   /** Returns the number of matches up to `limit`; `elsewhere` if it needs more candidates. */
   count(where: Where<T>, limit: number): number | typeof ELSEWHERE;
   /**
@@ -29,11 +30,14 @@ export interface FilteredReads<T> {
 }
 
 interface CountedRead<T> {
-  readonly found: T[] | typeof ELSEWHERE;
+  readonly found: FoundPage<T>;
   readonly count: number | typeof ELSEWHERE;
 }
 
 export const ELSEWHERE = 'elsewhere';
+
+/** The records of a page, if they were read: some are not parsed yet. */
+export type FoundPage<T> = T[] | LargePage | typeof ELSEWHERE;
 
 /** Maximum number of candidates of a page and of a count that are tested in memory: less than a millisecond. */
 const MAX_CANDIDATES = { page: 1000, count: 2000 };
@@ -48,7 +52,10 @@ export function createFilteredReads<T extends StoredRecord>(
   const idsOf = ({ sql, params }: Sql): string[] =>
     JSON.parse(reader.get(`SELECT json_group_array(id) FROM (${sql})`, params)?.[0] as string) as string[];
 
-  /** Returns the first `wanted` matches among candidates; undefined if too many of them are not in memory. */
+  /**
+   * Returns the first `wanted` matches among candidates; undefined if too many of them, or too large ones, are not in
+   * memory.
+   */
   function matchesOf(ids: readonly string[], rest: Where<T>, wanted: number): T[] | undefined {
     const matches = createMatcher(rest);
     const found: T[] = [];
@@ -62,7 +69,8 @@ export function createFilteredReads<T extends StoredRecord>(
       }
       read += chunk.length - inMemory.length;
       if (read > MAX_READ) return undefined;
-      const records = inMemory.length === chunk.length ? inMemory : cached.getMany(chunk);
+      const records = inMemory.length === chunk.length ? inMemory : cached.getManyUnlessLarge(chunk);
+      if (records === undefined) return undefined;
       for (const record of records) if (matches(record)) found.push(record);
     }
     return found.slice(0, wanted);
@@ -105,7 +113,7 @@ export function createFilteredReads<T extends StoredRecord>(
   const pageOf = (found: readonly T[], from: number, to: number): T[] =>
     cached.getMany(found.slice(from, to).map(({ id }) => id));
 
-  function find(query: Query<T>): T[] | typeof ELSEWHERE {
+  function find(query: Query<T>): FoundPage<T> {
     const part = splitByIndex(shape, query.where, fieldsOf(query.sort));
     if (part === undefined && isLong(query.where, query.sort)) return ELSEWHERE;
     if (part === undefined || isEmpty(part.rest)) return cached.find(query);
