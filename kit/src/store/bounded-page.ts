@@ -1,4 +1,5 @@
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
+import { createBreathe } from '../slices/index.js';
 import { invalidCursor, keyset } from './cursor.js';
 import { countTotal, parsePageRequest, toPage } from './page.js';
 import type { Collection, Scalar, Sort, StoredRecord, Where } from './port.js';
@@ -22,7 +23,7 @@ export interface BoundedList<T extends StoredRecord, Item> {
 /**
  * Returns a page of matching records, all of which the caller may see, as items. The page ends early when its items become
  * too large together; it has at least one item if there is one. Records are read in small groups, so that few that the page
- * has no room for are read.
+ * has no room for are read, and other requests run in between.
  */
 export async function findBoundedPage<T extends StoredRecord, Item>(
   { collection, where, sort, present, bytesOf }: BoundedList<T, Item>,
@@ -37,6 +38,7 @@ export async function findBoundedPage<T extends StoredRecord, Item>(
     const page = toPage(slice, total, last && keyset(last, sort));
     return { items, page: page.nextOffset === undefined ? page : { ...page, nextOffset: slice.offset + items.length } };
   };
+  const breathe = createBreathe();
   let bytes = 0;
   let last: T | undefined;
   for (let size = 1; ; size = chunkSize(size, bytes, items.length)) {
@@ -52,6 +54,7 @@ export async function findBoundedPage<T extends StoredRecord, Item>(
       bytes += more;
       items.push(item);
       last = chunk[at++];
+      await breathe();
     }
     if (found.length <= limit) return endAt(undefined);
     if (items.length >= slice.limit) return endAt(last);

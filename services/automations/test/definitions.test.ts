@@ -583,3 +583,21 @@ describe('the token of a webhook', () => {
     expect(JSON.stringify(await stage.records.automations.get(made.id))).not.toContain('hookToken');
   });
 });
+
+test('a page of automations ends early when their actions are large', async () => {
+  const ada = stage.person('Ada');
+  const content = 'x'.repeat(60_000);
+  const actions = Array.from(
+    { length: 4 },
+    (_, i): PlainAction => ({ ...NOTE, id: `a${i}`, config: { ...NOTE.config, content } }),
+  );
+  for (let i = 0; i < 20; i++) await stage.create(ada, { name: `Large ${String(i).padStart(2, '0')}`, actions });
+  const first = await stage.list(ada, { q: 'Large', page: { limit: 50, offset: 0, cursor: '' } });
+  expect(first.items.length).toBeLessThan(20);
+  expect(first.page).toMatchObject({ total: 20, hasMore: true, nextOffset: first.items.length });
+  const cursor = first.page?.nextCursor ?? '';
+  const rest = await stage.list(ada, { q: 'Large', page: { limit: 50, offset: 0, cursor } });
+  expect([...first.items, ...rest.items].map(({ name }) => name)).toEqual(
+    Array.from({ length: 20 }, (_, i) => `Large ${String(i).padStart(2, '0')}`),
+  );
+});

@@ -1,6 +1,7 @@
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
+import { findBoundedPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
+import type { Automation } from '@commonplace/proto/automations/v1/automation.js';
 import type {
   AutomationService,
   ListAutomationsRequest,
@@ -42,16 +43,19 @@ export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHand
   return {
     async listAutomations(request, context) {
       const where = await visible(parts, request, context);
-      const { items, page } = await findPage(parts.automations, where, namedSort(request.sort), request.page);
       const { workspaces } = await parts.memberships.of(context.caller.userId, context.onward);
-      const summaries = await parts.runs.summaries(items.map(({ id }) => id));
-      const view = (automation: AutomationRecord) => {
+      const isManager = (automation: AutomationRecord) => {
         const place = workspaces.get(automation.workspaceId);
-        const isManager = place !== undefined && manages(place, automation, context.caller.userId);
-        const url = isManager ? webhookUrl(parts.envelope, parts.settings.publicUrl, automation) : undefined;
-        return automationMessage(automation, { summary: summaries.get(automation.id), webhookUrl: url });
+        return place !== undefined && manages(place, automation, context.caller.userId);
       };
-      return { items: items.map(view), page };
+      return findBoundedPage(
+        {
+          ...{ collection: parts.automations, where, sort: namedSort(request.sort) },
+          present: (automations) => presentAll(parts, automations, isManager),
+          bytesOf: ({ actions }) => actions.reduce((sum, { config }) => sum + config.length, 0),
+        },
+        request.page,
+      );
     },
 
     async createAutomation(request, context) {
@@ -77,6 +81,19 @@ export function createDefinitionHandlers(parts: DefinitionParts): DefinitionHand
       return { id: automationId, deleted: true };
     },
   };
+}
+
+/** Yields the automations of a list, with the URLs of webhooks for those who may change them. */
+async function* presentAll(
+  parts: DefinitionParts,
+  automations: readonly AutomationRecord[],
+  isManager: (automation: AutomationRecord) => boolean,
+): AsyncGenerator<Automation> {
+  const summaries = await parts.runs.summaries(automations.map(({ id }) => id));
+  for (const automation of automations) {
+    const url = isManager(automation) ? webhookUrl(parts.envelope, parts.settings.publicUrl, automation) : undefined;
+    yield automationMessage(automation, { summary: summaries.get(automation.id), webhookUrl: url });
+  }
 }
 
 /** Returns the filter of a list, limited to workspaces that the caller can read. */
