@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
+import { countTurns } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
@@ -175,4 +176,25 @@ test('cells in HTML keep their line breaks', async () => {
   const { id } = await world.create(admin, { type, workspaceId, name: 'T', columns: json([{ name: 'A' }]), rows });
   const page = (await archiveOf(workspaceId, 'html')).get(`T ${id.slice(-8)}.html`);
   expect(page).toContain('<td>one<br />&lt;two&gt;</td>');
+});
+
+test('an export of small documents, and the list of a folder with many children, let other requests run', async () => {
+  const { id: parentId } = await world.create(admin, { name: 'Many', type: ResourceType.FOLDER });
+  const { store } = world.stage.own;
+  const nodes = await store.collection(nodeCollection);
+  const work = store.begin();
+  const names = Array.from({ length: 450 }, (_, i) => `Child ${String(i).padStart(3, '0')}`);
+  const folder = (await nodes.get(parentId)) as Node;
+  for (const name of names) {
+    const about = { id: newId(), name, parentKey: parentId, ancestors: [parentId], position: name };
+    work.insert(nodes, { ...folder, ...about });
+  }
+  await work.commit();
+  let entries = new Map<string, string>();
+  const turns = await countTurns(async () => {
+    entries = await archiveOf(world.workspaceId, 'html');
+  });
+  const [list = ''] = [...entries].flatMap(([path, text]) => (/^Many [^/]+\/index.html$/.test(path) ? text : []));
+  expect([...list.matchAll(/>(Child \d+)</g)].map(([, name]) => name)).toEqual(names);
+  expect(turns).toBeGreaterThan(20);
 });

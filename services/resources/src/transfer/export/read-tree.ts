@@ -1,4 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
+import { createBreathe } from '@commonplace/kit/slices';
 import { type ReadTreeRequest, TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import type { Node } from '../../domain/node.js';
 import type { TransferParts } from '../parts.js';
@@ -17,6 +18,7 @@ const PAGE = 100;
 export async function* readTree(parts: TransferParts, request: ReadTreeRequest, terms: ArchiveTerms): Pieces {
   const { workspaceId, maxBytes } = request;
   const places = createPlaces(parts);
+  const breathe = createBreathe(terms.context.signal);
   let bytes = 0;
   let after = request.after;
   if (after === '' && terms.format === 'html') {
@@ -43,6 +45,7 @@ export async function* readTree(parts: TransferParts, request: ReadTreeRequest, 
       }
       yield TreePiece.fromPartial({ done: node.id });
       if (bytes >= maxBytes) return;
+      await breathe();
     }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) break;

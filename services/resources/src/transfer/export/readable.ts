@@ -1,4 +1,5 @@
 import { UUID_PATTERN } from '@commonplace/kit/id';
+import { findEach } from '@commonplace/kit/store';
 import { ArtifactType, CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Node } from '../../domain/node.js';
 import { requireKind } from '../../kinds.js';
@@ -100,6 +101,9 @@ async function* tableHtml(parts: TransferParts, node: Node, terms: ArchiveTerms)
 /** Escapes the text of a cell, whose line breaks HTML would show as blanks. */
 const htmlOf = (text: string): string => escapeHtml(text).replace(/\r\n?|\n/g, '<br />');
 
+/** Number of children that one query reads; other requests run in between. */
+const CHILDREN_AT_ONCE = 200;
+
 /** Yields a list of the children of a resource, or of the top of the workspace. */
 export async function* indexPieces(
   parts: TransferParts,
@@ -108,15 +112,13 @@ export async function* indexPieces(
   terms: ArchiveTerms,
   places: Places,
 ): Pieces {
-  const { children } = parts.settings;
   const where = { parentKey: node.id, state: 'active' } as const;
-  const found = await parts.tree.nodes.find({ where, sort: ['position'], limit: children });
-  if (found.length === 0 && path !== 'index.html' && (await hasNoPage(parts, node.id))) return;
   const lines: string[] = [];
-  for (const child of found) {
+  for await (const child of findEach(parts.tree.nodes, { where, sort: ['position'] }, CHILDREN_AT_ONCE)) {
     const to = (await places.of(child)) + (await endOf(parts, child, terms, places));
     lines.push(`<li><a href="${escapeHtml(linkBetween(path, to))}">${escapeHtml(child.name)}</a></li>`);
   }
+  if (lines.length === 0 && path !== 'index.html' && (await hasNoPage(parts, node.id))) return;
   yield entry(path, htmlPage(node.name, `<ul>\n${lines.join('\n')}\n</ul>`));
 }
 
