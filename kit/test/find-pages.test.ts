@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type Collection, findAll, findEach, findPages, keyset, type Query } from '../src/store/index.js';
+import { type Collection, findAll, findEach, findInPages, findPages, keyset, type Query } from '../src/store/index.js';
 
 interface Item {
   readonly id: string;
@@ -50,4 +50,11 @@ test('reads no more than its reader takes', async () => {
   const { collection, asked } = collectionOf(items);
   for await (const { id } of findEach(collection, { where: {} }, 2)) if (id === 'id-1') break;
   expect(asked).toHaveLength(1);
+});
+
+test('reads the records of one query in pages, up to its limit', async () => {
+  const { collection, asked } = collectionOf(items);
+  const found = await findInPages(collection, { where: {}, sort: ['at'], limit: 4 }, 3);
+  expect(idsOf(found)).toEqual(['id-0', 'id-2', 'id-4', 'id-1']);
+  expect(asked.map(({ limit }) => limit)).toEqual([3, 1]);
 });

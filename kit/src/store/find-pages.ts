@@ -42,3 +42,28 @@ export async function findAll<T extends StoredRecord>(
   for await (const page of findPages(from, query, size)) all.push(...page);
   return all;
 }
+
+/**
+ * Returns the same records as one query would, but reads them in several queries of up to `size` records, so that a long
+ * list of large records does not block other requests.
+ */
+export async function findInPages<T extends StoredRecord>(
+  from: Collection<T>,
+  query: Query<T>,
+  size: number,
+): Promise<T[]> {
+  const breathe = createBreathe();
+  const found: T[] = [];
+  let { after, offset = 0 } = query;
+  while (found.length < query.limit) {
+    const limit = Math.min(size, query.limit - found.length);
+    const page = await from.find({ ...query, limit, offset, ...(after && { after }) });
+    found.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < limit) break;
+    after = keyset(last, query.sort);
+    offset = 0;
+    await breathe();
+  }
+  return found;
+}

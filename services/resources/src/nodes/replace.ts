@@ -1,3 +1,4 @@
+import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Node, Place } from '../domain/node.js';
 import { restored, samePlace } from '../domain/tree.js';
@@ -13,24 +14,46 @@ export interface NodeChange {
 
 /** Writes a node that was read, as `replaceNodes` does. Returns the written node. */
 export function replaceNode(parts: WriteParts, work: UnitOfWork, before: Node, after: NodeChange['after']): Node {
-  return replaceNodes(parts, work, [{ before, after }])[0] as Node;
+  const change = { before, after };
+  const stored = inStore(parts, change);
+  parts.counters.replace(work, [stored]);
+  return replaceStored(parts, work, change, stored);
 }
 
 /**
- * Writes nodes that were read, and moves them between the counters. While a job rewrites a large subtree, the record of
- * a node has a former place or state: what a change leaves as it is stays so in the record, and is left to the job.
+ * Writes nodes that were read, and moves them between the counters; lets other requests run in between. While a job
+ * rewrites a large subtree, the record of a node has a former place or state: what a change leaves as it is stays so in
+ * the record, and is left to the job.
  */
-export function replaceNodes({ tree, counters }: WriteParts, work: UnitOfWork, changes: readonly NodeChange[]): Node[] {
-  const stored = changes.map(({ before, after }) => {
-    const record = tree.recordOf(before);
-    return { before: record, after: record === before ? after : inRecord(record, before, after) };
-  });
-  counters.replace(work, stored);
-  return stored.map(({ before, after }, i) => {
-    const written = work.replace(tree.nodes, before, after);
-    const change = changes[i] as NodeChange;
-    return before === change.before ? written : tree.resolvedAs({ ...change.after, version: written.version }, written);
-  });
+export async function replaceNodes(
+  parts: WriteParts,
+  work: UnitOfWork,
+  changes: readonly NodeChange[],
+): Promise<Node[]> {
+  const all = changes.map((change) => ({ change, stored: inStore(parts, change) }));
+  parts.counters.replace(
+    work,
+    all.map(({ stored }) => stored),
+  );
+  const breathe = createBreathe();
+  const written: Node[] = [];
+  for (const { change, stored } of all) {
+    written.push(replaceStored(parts, work, change, stored));
+    await breathe();
+  }
+  return written;
+}
+
+/** Returns a change of a node as a change of its record. */
+function inStore({ tree }: WriteParts, { before, after }: NodeChange): NodeChange {
+  const record = tree.recordOf(before);
+  return { before: record, after: record === before ? after : inRecord(record, before, after) };
+}
+
+function replaceStored({ tree }: WriteParts, work: UnitOfWork, change: NodeChange, stored: NodeChange): Node {
+  const written = work.replace(tree.nodes, stored.before, stored.after);
+  if (stored.before === change.before) return written;
+  return tree.resolvedAs({ ...change.after, version: written.version }, written);
 }
 
 /** Returns what to store for a change of a node whose record a job has not rewritten yet. */

@@ -1,4 +1,4 @@
-import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import { type Collection, findInPages, type UnitOfWork } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { isRestored, placeUnder, rootPlace } from '../domain/tree.js';
 import type { TreeJob } from './jobs.js';
@@ -26,6 +26,9 @@ export interface Tree {
   /** Returns the descendants of a node, at most `limit`. */
   below(id: string, limit: number): Promise<Node[]>;
 }
+
+/** Number of nodes that one query reads. */
+const PAGE = 200;
 
 const REWRITES: ReadonlySet<TreeJob['kind']> = new Set(['place', 'trash', 'restore']);
 
@@ -65,7 +68,7 @@ export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree 
     recordOf: (node) => records.get(node) ?? node,
     resolvedAs,
     resolve,
-    below: (id, limit) => nodes.find({ where: { ancestors: { contains: id } }, limit }),
+    below: (id, limit) => findInPages(nodes, { where: { ancestors: { contains: id } }, limit }, PAGE),
   };
 }
 

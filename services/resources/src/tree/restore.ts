@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { findInPages } from '@commonplace/kit/store';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node } from '../domain/node.js';
 import { attachedTo, moveTo, placeUnder, replaceBelow, restored, rootPlace } from '../domain/tree.js';
@@ -107,12 +108,15 @@ async function root(parts: TreeParts, node: Node, subject: AccessSubject, contex
   return { parent: rootPlace(node.workspaceId, node.orgId), key: node.workspaceId, depth: 0 };
 }
 
+/** Number of nodes that one query reads. */
+const PAGE = 200;
+
 /** Returns the descendants that were trashed together with a node, or `large` if they are too many for one request. */
 async function batchBelow(parts: TreeParts, node: Node): Promise<Node[] | 'large'> {
   if (await parts.tree.isRewritten(node.workspaceId)) return 'large';
   const limit = parts.settings.inlineSubtree;
   const where = { ancestors: { contains: node.id }, batchId: node.batchId as string } as const;
-  const found = await parts.tree.nodes.find({ where, limit });
+  const found = await findInPages(parts.tree.nodes, { where, limit }, PAGE);
   return found.length < limit ? found : 'large';
 }
 

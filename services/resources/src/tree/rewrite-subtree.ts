@@ -232,7 +232,7 @@ async function restoreBatch(parts: TreeParts, work: UnitOfWork, job: TreeJob, no
   );
   const changes = back.map(({ before }, i) => ({ before, after: live[i] as Omit<Node, 'version'> }));
   for (const { before, after } of changes) await moveGrants(parts, work, before, after);
-  replaceNodes(parts, work, joining);
+  await replaceNodes(parts, work, joining);
   return replaceNodes(parts, work, changes);
 }
 

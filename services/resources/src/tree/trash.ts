@@ -43,7 +43,7 @@ export async function freeExternalKey(parts: TreeParts, node: Pick<Node, 'extern
 }
 
 /** Moves live nodes into the trash with their head. */
-export function trashAll(parts: TreeParts, work: UnitOfWork, nodes: readonly Node[], batch: Batch): Node[] {
+export function trashAll(parts: TreeParts, work: UnitOfWork, nodes: readonly Node[], batch: Batch): Promise<Node[]> {
   const live = nodes.filter((node) => node.state === 'active');
   const changes = live.map((node) => ({ before: node, after: trashed(node, batch, false, 0) }));
   return replaceNodes(parts, work, changes);

@@ -171,7 +171,7 @@ async function trashSubtree(parts: TreeParts, seen: Seen, context: CallContext):
   if (below === 'large') await announce(parts, context, node, job);
   else if (isContainer(node.type))
     enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
-  const gone = below === 'large' ? [] : trashAll(parts, context.work, below.nodes, batch);
+  const gone = below === 'large' ? [] : await trashAll(parts, context.work, below.nodes, batch);
   const count = below === 'large' ? await parts.tree.nodes.count({ ancestors: { contains: node.id } }) : gone.length;
   const head = replaceNode(parts, context.work, node, trashed(node, batch, true, count));
   publishChange(context, { verb: 'resource.trashed' }, head, gone);
