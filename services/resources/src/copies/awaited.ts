@@ -1,3 +1,4 @@
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { allJobs, type PlaceOfPurge, type TreeJob } from '../nodes/jobs.js';
@@ -23,11 +24,13 @@ export async function isCopyAwaited(
     // Copies stay in their tenant; a template is made of one workspace.
     kind === 'copy' ? job.tenant === tenant : workspaceIds.includes(copy?.sourceId ?? ''),
   );
+  const breathe = createBreathe();
   for (const { id, copy } of near) {
     for (let number = copy?.done ?? 0; number < (copy?.pieces ?? 0); number++) {
       const piece = await parts.copyPieces.get(copyPieceId(id, number));
       const nodes = await parts.nodes.getMany((piece?.copies ?? []).map((planned) => planned.id));
       if (nodes.some(meets)) return true;
+      await breathe();
     }
   }
   return false;
