@@ -110,7 +110,9 @@ export async function findPage<T extends StoredRecord>(
 /** Returns records in the order in which a store returns them. All fields of the sort must have the same direction. */
 export function sortRecords<T extends StoredRecord>(all: readonly T[], sort: Sort<T> = []): T[] {
   const descending = isDescending(sort);
-  return [...all].sort((a, b) => compareKeysets(keyset(a, sort), keyset(b, sort), descending));
+  const placed = all.map((record) => ({ record, place: keyset(record, sort) }));
+  placed.sort((a, b) => compareKeysets(a.place, b.place, descending));
+  return placed.map(({ record }) => record);
 }
 
 const isDescending = <T>(sort: Sort<T>): boolean => sort.at(-1)?.startsWith('-') ?? false;

@@ -2,7 +2,7 @@ import { credentialOutOfScope, reachesPlace, reachesTenant, reachesWorkspace } f
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { isWithinTimes, pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
+import { findPages, isWithinTimes, pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
@@ -202,6 +202,8 @@ async function search(
 
 /** Maximum number of channels that a request for joinable channels considers. */
 const MAX_CHANNELS_READ = 10_000;
+/** Number of channels that are read, and compared with the request, between two turns of other requests. */
+const CHANNELS_AT_ONCE = 200;
 
 /** Lists the channels that the caller may join and is not a member of, by creation time. */
 async function listJoinable(
@@ -224,18 +226,17 @@ async function listJoinable(
       reachesPlace(caller, place),
   );
   const mine = new Set(candidates.map(({ id }) => id));
-  const found = await channelsIn(parts, places);
   const query = q === '' ? undefined : parseMessageQuery(q);
   const isAny = type === ConversationType.UNSPECIFIED || type === ConversationType.CHANNEL;
-  const joinable = found.filter(
-    (channel) =>
-      isAny &&
-      !unreadOnly &&
-      !mine.has(channel.id) &&
-      channel.isArchived === (isArchived ?? false) &&
-      isOfOrigin(channel, asked) &&
-      (q === '' || (query !== undefined && matchesName(`${channel.name}\n${channel.topic ?? ''}`, query))),
-  );
+  const isJoinable = (channel: ConversationRecord): boolean =>
+    !mine.has(channel.id) &&
+    channel.isArchived === (isArchived ?? false) &&
+    isOfOrigin(channel, asked) &&
+    (q === '' || (query !== undefined && matchesName(`${channel.name}\n${channel.topic ?? ''}`, query)));
+  const joinable: ConversationRecord[] = [];
+  if (isAny && !unreadOnly) {
+    for await (const channel of channelsIn(parts, places)) if (isJoinable(channel)) joinable.push(channel);
+  }
   const { items, page } = pageOfAll(parsePageRequest(request), joinable, ['createdAt']);
   const heads = await headsOf(
     parts.heads,
@@ -250,16 +251,23 @@ async function listJoinable(
   return { items: await presentListed(parts, listed, context), totalUnread, page };
 }
 
-async function channelsIn(
+/** Yields the channels of some places, at most `MAX_CHANNELS_READ` of workspaces and as many of Orgs. */
+async function* channelsIn(
   { conversations }: ConversationParts,
   places: readonly { readonly workspaceId: string | undefined; readonly orgId: string }[],
-): Promise<ConversationRecord[]> {
+): AsyncGenerator<ConversationRecord> {
   const workspaceIds = places.flatMap(({ workspaceId }) => workspaceId ?? []);
   const orgIds = places.flatMap(({ workspaceId, orgId }) => (workspaceId === undefined ? [orgId] : []));
   const wheres: Where<ConversationRecord>[] = [
     { workspaceId: { in: workspaceIds }, type: 'channel' },
     { orgId: { in: orgIds }, type: 'channel', workspaceId: { exists: false } },
   ];
-  const found = await Promise.all(wheres.map((where) => conversations.find({ where, limit: MAX_CHANNELS_READ })));
-  return found.flat();
+  for (const where of wheres) {
+    let read = 0;
+    for await (const page of findPages(conversations, { where }, CHANNELS_AT_ONCE)) {
+      yield* page;
+      read += page.length;
+      if (read >= MAX_CHANNELS_READ) break;
+    }
+  }
 }
