@@ -3,9 +3,9 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UpdateChatSessionRequest } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import type { Parts } from '../parts.js';
-import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
+import type { SessionRecord } from '../stores/sessions.js';
 import type { GivenMessage } from './content.js';
-import { addMessages, allMessages, requireRoom, respond, supersede, type Turn } from './turn.js';
+import { addMessages, lastMessage, requireRoom, respond, supersede, supersedeAll, type Turn } from './turn.js';
 
 /**
  * Adds the messages of a new session, and starts the reply to the last one if the request asks for one. `messages` must
@@ -56,7 +56,7 @@ async function ask(
   context: CallContext,
 ): Promise<Turn> {
   const next = addMessages(parts, turn.session, given, false, context);
-  const question = next.added.at(-1) ?? (await allMessages(parts, turn.session.id)).findLast(isCurrent);
+  const question = next.added.at(-1) ?? (await lastMessage(parts, turn.session.id));
   if (question?.role !== 'user') {
     throw invalidField(param, 'missing_field', NO_QUESTION);
   }
@@ -64,8 +64,6 @@ async function ask(
 }
 
 const NO_QUESTION = 'must end with a question of the role user.';
-
-const isCurrent = ({ supersededBy }: MessageRecord) => supersededBy === undefined;
 
 async function regenerate(parts: Parts, { session }: Turn, seq: number, context: CallContext): Promise<Turn> {
   const runId = newId();
@@ -93,10 +91,7 @@ export async function replacedTurn(
     return ask(parts, turn, [], 'messages', context);
   }
   requireQuestion(responds, given);
-  const old = (await allMessages(parts, session.id)).filter(isCurrent);
-  const replaced = old.map((message) =>
-    context.work.replace(parts.messages, message, { ...message, supersededBy: '' }),
-  );
+  const replaced = await supersedeAll(parts, session.id, 0, '', context.work);
   await requireRoom(parts, session, given.length + (responds ? 1 : 0), context, replaced);
   return addHistory(parts, { ...session, messageCount: 0 }, responds, given, context);
 }

@@ -1,7 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { keyset } from '@commonplace/kit/store';
+import { findEach, type UnitOfWork, type Where } from '@commonplace/kit/store';
 import { agentForRun } from '../agents/use.js';
 import { DEFAULT_TITLE, titleFields, titleOf } from '../domain/chat-title.js';
 import { LimitReached, ReplyInProgress } from '../errors.js';
@@ -159,27 +159,45 @@ export async function supersede(
   runId: string,
   { work }: CallContext,
 ): Promise<{ readonly question: MessageRecord; readonly replaced: readonly MessageRecord[] }> {
-  const messages = (await allMessages(parts, session.id)).filter(({ supersededBy }) => supersededBy === undefined);
-  const at = messages.findIndex((message) => message.seq === seq);
-  const question = messages.slice(0, at + 1).findLast(({ role }) => role === 'user');
-  if (at < 0 || question === undefined) {
+  const named = await lastMessage(parts, session.id, { seq });
+  const question = await lastMessage(parts, session.id, { seq: { lte: seq }, role: 'user' });
+  if (named === undefined || question === undefined) {
     throw invalidField('regenerate_from_seq', 'invalid_value', 'is the number of neither a question nor a reply.');
   }
-  const later = messages.filter((message) => message.seq > question.seq);
-  const mark = (message: MessageRecord) => work.replace(parts.messages, message, { ...message, supersededBy: runId });
-  return { question, replaced: later.map(mark) };
+  return { question, replaced: await supersedeAll(parts, session.id, question.seq, runId, work) };
 }
 
-const CHUNK = 500;
-
-/** Returns all messages of a session, oldest first. Their number is limited. */
-export async function allMessages({ messages }: Pick<Parts, 'messages'>, sessionId: string): Promise<MessageRecord[]> {
-  const all: MessageRecord[] = [];
-  for (;;) {
-    const last = all.at(-1);
-    const after = last && keyset(last, ['seq']);
-    const found = await messages.find({ where: { sessionId }, sort: ['seq'], limit: CHUNK, ...(after && { after }) });
-    all.push(...found);
-    if (found.length < CHUNK) return all;
+/**
+ * Marks the current messages of a session after a number as superseded by a run; by none if its id is empty. Returns them
+ * as they are then.
+ */
+export async function supersedeAll(
+  { messages }: Pick<Parts, 'messages'>,
+  sessionId: string,
+  after: number,
+  runId: string,
+  work: UnitOfWork,
+): Promise<MessageRecord[]> {
+  const replaced: MessageRecord[] = [];
+  const query = { where: { ...currentIn(sessionId), seq: { gt: after } }, sort: ['seq'] } as const;
+  for await (const message of findEach(messages, query, CHUNK)) {
+    replaced.push(work.replace(messages, message, { ...message, supersededBy: runId }));
   }
+  return replaced;
 }
+
+/** Number of messages that one query reads; other requests run in between. */
+const CHUNK = 50;
+
+/** Returns the last message of a session that is not superseded and meets a condition, if there is one. */
+export async function lastMessage(
+  { messages }: Pick<Parts, 'messages'>,
+  sessionId: string,
+  condition: Where<MessageRecord> = {},
+): Promise<MessageRecord | undefined> {
+  const where = { ...currentIn(sessionId), ...condition };
+  const [last] = await messages.find({ where, sort: ['-seq'], limit: 1 });
+  return last;
+}
+
+const currentIn = (sessionId: string) => ({ sessionId, supersededBy: { exists: false } }) as const;
