@@ -7,7 +7,7 @@ import { ConversationRole, ConversationType, WhoMay } from '@commonplace/proto/m
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { endMembership } from '../src/conversations/leavers.js';
-import { type MemberRecord, memberId } from '../src/conversations/records.js';
+import { type ConversationRecord, type MemberRecord, memberId } from '../src/conversations/records.js';
 import { eventOf } from './stage.js';
 import { keyOf, newPlace, openTalkStage, type Place, type TalkStage } from './talk-stage.js';
 
@@ -301,6 +301,23 @@ describe('a group', () => {
 });
 
 describe('a channel', () => {
+  test('is found among hundreds that can be joined, which are read page by page', async () => {
+    const spot = await stage.channel(ann, place, { name: 'Needle' });
+    const { store } = stage.stage.own;
+    const { conversations } = stage.records;
+    const record = (await conversations.get(spot.id)) as ConversationRecord;
+    const straw = await inWork(store, async (work) =>
+      Array.from({ length: 1000 }, (_, i) =>
+        work.insert(conversations, { ...record, id: newId(), name: `Straw ${i}` }),
+      ),
+    );
+    const joinable = await stage.list(ben, { joinable: true, q: 'needle' });
+    expect(joinable.items.map(({ id }) => id)).toEqual([spot.id]);
+    await inWork(store, async (work) => {
+      for (const one of straw) work.remove(conversations, one);
+    });
+  });
+
   test('can be joined by readers of its workspace, and is listed for them', async () => {
     const guest = stage.person('Guest');
     stage.join(guest, place, WorkspaceRole.GUEST, OrgRole.GUEST);
