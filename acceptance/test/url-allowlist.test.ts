@@ -111,13 +111,16 @@ test('a list that was narrowed later stops the calls of what exists', async () =
 test('an MCP server outside of the list is not called', async () => {
   const path = `/agents/${agent.id}/mcp`;
   const { data } = await owner.post<Id>(path, { name: 'later', url: `${origin}/mcp` });
-  await allow('example.org');
-  await owner.patch(path, { server_id: data.id, refresh: true });
-  const before = calls;
-  await eventually(async () => {
+  const lastError = async () => {
     const { items } = (await owner.get<{ items: readonly { id: string; last_error: string | null }[] }>(path)).data;
-    expect(items.find(({ id }) => id === data.id)?.last_error).toContain('url_allowlist');
-  });
+    return items.find(({ id }) => id === data.id)?.last_error ?? null;
+  };
+  // A new server is called at once; the list ends only later calls.
+  await eventually(async () => expect(await lastError()).not.toBeNull());
+  await allow('example.org');
+  const before = calls;
+  await owner.patch(path, { server_id: data.id, refresh: true });
+  await eventually(async () => expect(await lastError()).toContain('url_allowlist'));
   expect(calls).toBe(before);
 });
 
