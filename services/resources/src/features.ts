@@ -25,6 +25,7 @@ import { forgetForms } from './forms/forget.js';
 import { openForms } from './forms/open-forms.js';
 import type { FormParts } from './forms/parts.js';
 import type { ContentKinds } from './kinds.js';
+import { arrivalCollection } from './nodes/arrivals.js';
 import { counterCollection, createCounters } from './nodes/counters.js';
 import { jobCollection } from './nodes/jobs.js';
 import type { NodeParts } from './nodes/parts.js';
@@ -109,6 +110,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
     ...tags,
     ...snapshotParts,
     shifts,
+    arrivals: records.arrivals,
     forgetters: [
       (work, nodes) => forgetComments(commentParts, work, nodes),
       (work, nodes) => forgetForms(formParts, work, nodes),
@@ -157,6 +159,7 @@ async function openRecords({ store }: Pick<Host, 'store'>) {
     tree: createTree(nodes, pending),
     counters: createCounters(await store.collection(counterCollection), usage),
     shifts: await store.collection(shiftCollection),
+    arrivals: await store.collection(arrivalCollection),
     grants: await store.collection(grantCollection),
     accessRequests: await store.collection(accessRequestCollection),
     departures: await openDepartures(store),

@@ -19,6 +19,7 @@ import { openDeriver } from '../src/documents/kind/deriver.js';
 import { createDocumentKind } from '../src/documents/kind/document.js';
 import { contentCollection } from '../src/documents/kind/records.js';
 import type { Node } from '../src/domain/node.js';
+import { arrivalCollection } from '../src/nodes/arrivals.js';
 import { counterCollection, createCounters } from '../src/nodes/counters.js';
 import { jobCollection, type PlaceOfPurge, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
 import { createPendingJobs } from '../src/nodes/pending.js';
@@ -71,6 +72,7 @@ async function open(): Promise<void> {
     jobs,
     pending,
     settings,
+    arrivals: await store.collection(arrivalCollection),
     copyPieces: await store.collection(copyPieceCollection),
     counters: createCounters(await store.collection(counterCollection), await store.collection(tagUsageCollection)),
     kinds: {

@@ -1,6 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
-import type { Store, StoredRecord } from '@commonplace/kit/store';
+import type { StoredRecord } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -9,16 +9,11 @@ import { commentCollection } from '../src/comments/records.js';
 import { contentCollection } from '../src/documents/kind/records.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { templateCollection } from '../src/templates/records.js';
+import type { OpenedStore } from './mongo.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 import type { PlayedOrg } from './tenancy.js';
 
 let s: SharingStage;
-
-/** A store to test on. */
-interface Opened {
-  readonly store: Store;
-  close(): Promise<void>;
-}
 
 interface Filled {
   readonly org: PlayedOrg;
@@ -66,9 +61,9 @@ async function countAll(tenant: string): Promise<Record<string, number>> {
 }
 
 /** Tests that what purged Orgs and workspaces contained is deleted, on SQLite unless `open` opens another store. */
-export function purgeContract(name: string, open?: () => Promise<Opened>): void {
+export function purgeContract(name: string, open?: () => Promise<OpenedStore>): void {
   describe(`purges on ${name}`, () => {
-    let opened: Opened | undefined;
+    let opened: OpenedStore | undefined;
 
     beforeAll(async () => {
       opened = await open?.();

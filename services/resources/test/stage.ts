@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
+import type { Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { fake, openStage, personCalled, type Stage } from '@commonplace/platform/testing';
 import type { ContentService } from '@commonplace/proto/resources/v1/content_service.js';
@@ -64,7 +65,8 @@ export interface World {
   remove(caller: Caller, id: string): Promise<{ trashedCount: number }>;
 }
 
-export async function openWorld(): Promise<World> {
+/** Opens the service with a workspace whose members are played; on a store of its own unless one is given. */
+export async function openWorld(store?: Store): Promise<World> {
   const orgId = newId();
   const workspaceId = newId();
   const otherWorkspaceId = newId();
@@ -97,7 +99,7 @@ export async function openWorld(): Promise<World> {
     },
   });
   const users = fake(contracts.auth, { findUsers: async () => ({ users: [] }) });
-  const stage = await openStage(resources, [directory, users]);
+  const stage = await openStage(resources, [directory, users], undefined, store);
   const client = stage.host.client(contracts.resources);
   // Memberships are cached until tenancy publishes a change.
   const tell = () => stage.host.bus.publish([event()]);

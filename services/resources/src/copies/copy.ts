@@ -12,12 +12,13 @@ import { isAttachment, type Node, parentId } from '../domain/node.js';
 import { MIN_ROLE, may } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, FileNotReady, LimitReached } from '../errors.js';
+import { countArrival } from '../nodes/arrivals.js';
 import type { CopyProgress, TreeJob } from '../nodes/jobs.js';
 import type { AccessSubject } from '../policy.js';
 import { grantTerms } from '../sharing/copy-grants.js';
 import { endOfOwn } from '../sharing/own-terms.js';
 import { destinationOf } from '../tree/create.js';
-import { type Destination, intoParent, intoRoot, requireSameTenant } from '../tree/destination.js';
+import { type Destination, intoParent, intoRoot, requireNoCycle, requireSameTenant } from '../tree/destination.js';
 import { reservePlaces } from '../tree/reserve.js';
 import { requestedPosition } from '../tree/siblings.js';
 import { copyNodes } from './copy-nodes.js';
@@ -156,12 +157,17 @@ async function requireRoom(
   destination: Destination,
   layout: Layout,
   id: string,
-  { work }: CallContext,
+  context: CallContext,
 ): Promise<void> {
   if (destination.depth + 1 + layout.height > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
   const { children } = parts.settings;
   if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
-  await reservePlaces(parts, destination, work, { id, resources: 1 + layout.copies.length });
+  await reservePlaces(parts, destination, context.work, { id, resources: 1 + layout.copies.length });
+  if (layout.height === 0) return;
+  // A concurrent move of an ancestor would change the depth that was checked.
+  await requireNoCycle(parts, id, destination, context);
+  const { workspaceId } = destination.parent;
+  await countArrival(parts.arrivals, context.work, { workspaceId, height: layout.height });
 }
 
 /** Stores the plan of a copy job in pieces. Returns the number of pieces. */

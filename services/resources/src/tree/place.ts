@@ -21,7 +21,7 @@ import {
   requireSameTenant,
   requireSameWorkspace,
 } from './destination.js';
-import { withFreeKeys } from './external-keys.js';
+import { descendantsOf, withFreeKeys } from './external-keys.js';
 import type { TreeParts } from './parts.js';
 import { reservePlaces } from './reserve.js';
 import { requestedPosition } from './siblings.js';
@@ -72,10 +72,37 @@ export async function placed(
   return { ...attachedTo(parent, moveTo(node, placeUnder(parent, node), destination.key)), position };
 }
 
-/** Throws `depth_exceeded` if the tree would be too deep; of a large subtree only the head's own depth is checked. */
-export function requireDepth(node: Node, destination: Destination, below: Below): void {
-  const height = below === 'large' ? 0 : heightBelow(node, below.nodes);
+/** Returns the number of levels below a head. Throws `depth_exceeded` if the tree would be too deep. */
+export async function requireDepth(
+  parts: TreeParts,
+  node: Node,
+  destination: Destination,
+  below: Below,
+): Promise<number> {
+  const height = below === 'large' ? await heightOf(parts, node) : heightBelow(node, below.nodes);
   if (destination.depth + 1 + height > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
+  return height;
+}
+
+/** Returns the number of levels below the head of a large subtree. */
+async function heightOf(parts: TreeParts, head: Node): Promise<number> {
+  let height = await heightByRecords(parts, head);
+  // Records of subtrees that jobs are moving may not name the head yet.
+  for (const { headId } of await parts.pending.in(head.workspaceId)) {
+    const moved = await parts.tree.get(headId);
+    if (!moved?.ancestors.includes(head.id)) continue;
+    const level = moved.ancestors.length - head.ancestors.length;
+    height = Math.max(height, level + (await heightByRecords(parts, moved)));
+  }
+  return height;
+}
+
+async function heightByRecords(parts: TreeParts, head: Node): Promise<number> {
+  let height = 0;
+  for await (const nodes of descendantsOf(parts, head)) {
+    for (const { ancestors } of nodes) height = Math.max(height, ancestors.length - ancestors.indexOf(head.id));
+  }
+  return height;
 }
 
 /**

@@ -4,6 +4,7 @@ import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node } from '../domain/node.js';
 import { attachedTo, moveTo, placeUnder, replaceBelow, restored, rootPlace } from '../domain/tree.js';
 import { publishChange } from '../events.js';
+import { countArrival } from '../nodes/arrivals.js';
 import { replaceNode, replaceNodes } from '../nodes/replace.js';
 import { announce, enqueue, jobsBelow } from '../nodes/subtree.js';
 import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
@@ -31,15 +32,17 @@ export async function restoreNode(
   context: CallContext,
 ): Promise<RestoreResult> {
   const { destination, relocated } = await homeOf(parts, node, wanted, subject, context);
+  await requireNoCycle(parts, node.id, destination, context);
   // Nodes that a job is still moving into the trash are restored by a job, as are late ones that its sweep finds.
   const trashing = await jobsBelow(parts, 'trash', [node.id]);
   const batch = trashing.some(({ sweep }) => sweep !== true) ? 'large' : await batchBelow(parts, node);
-  requireDepth(node, destination, batch === 'large' ? batch : { nodes: batch });
+  const height = await requireDepth(parts, node, destination, batch === 'large' ? batch : { nodes: batch });
   const workspaceIds = [...new Set([node.workspaceId, destination.parent.workspaceId])];
   const job = { kind: 'restore', workspaceIds, batchId: node.batchId as string } as const;
   const below = batch === 'large' ? (node.trash?.descendants ?? 0) : batch.length;
   const reserved = { workspaceId: destination.parent.workspaceId, resources: below };
   await reservePlaces(parts, destination, context.work, { id: node.id, resources: 1 + below });
+  await countArrival(parts.arrivals, context.work, { workspaceId: destination.parent.workspaceId, height });
   await warnOfTakenIds(parts, node, batch, destination.parent.workspaceId, context);
   if (batch === 'large') await announce(parts, context, node, { ...job, reserved });
   else if (trashing.length > 0) enqueue(parts, context, { ...job, tenant: node.tenant, headId: node.id, sweep: true });
@@ -89,7 +92,6 @@ async function homeOf(
 ): Promise<{ destination: Destination; relocated: boolean }> {
   if (wanted !== undefined) {
     const destination = await intoParent(parts, wanted, subject, context);
-    await requireNoCycle(parts, node.id, destination, context);
     return { destination, relocated: wanted !== node.parentKey };
   }
   const { id, relocated } = await liveHome(parts, node);
@@ -97,7 +99,7 @@ async function homeOf(
   if (!relocated) {
     const parent = (await parts.tree.get(id, context.work)) as Node;
     context.work.expect(parts.tree.nodes, parent);
-    return { destination: { parent, key: id, depth: parent.ancestors.length + 1 }, relocated };
+    return { destination: { parent, node: parent, key: id, depth: parent.ancestors.length + 1 }, relocated };
   }
   return { destination: await intoParent(parts, id, subject, context), relocated };
 }

@@ -9,6 +9,7 @@ import { isContainer, placeUnder, rootPlace } from '../domain/tree.js';
 import { ExternalIdTaken, insufficientScope } from '../errors.js';
 import { publishChange } from '../events.js';
 import { requireKind } from '../kinds.js';
+import { countMove } from '../nodes/arrivals.js';
 import { replaceNode } from '../nodes/replace.js';
 import { noteShift } from '../nodes/shifts.js';
 import { announce, type Below, enqueue, loadBelow } from '../nodes/subtree.js';
@@ -54,13 +55,18 @@ export async function updateNode(
   }
   if (mask.has('access_mode')) after = await restricted(parts, after, request.accessMode === AccessMode.RESTRICTED);
   const relocates = after.boundary !== node.boundary || after.parentKey !== node.parentKey;
+  const arrivals = relocates ? await context.work.get(parts.arrivals, node.workspaceId) : undefined;
   const below: Below = relocates ? await loadBelow(parts, node) : { nodes: [] };
-  if (destination !== undefined) requireDepth(node, destination, below);
+  const height = destination === undefined ? 0 : await requireDepth(parts, node, destination, below);
   if (relocates) await requireFreeKeys(parts, node, after);
   const change = relocates && asksMove ? await accessChange(parts, node, after) : undefined;
   const work = request.dryRun ? parts.store.begin() : context.work;
   const reserved = destination === undefined ? undefined : await reserveMove(parts, node, destination, below, work);
   if (request.dryRun) return { node: { ...after, version: node.version }, accessChange: change };
+  if (destination !== undefined && destination.key !== node.parentKey) {
+    const arrival = { workspaceId: after.workspaceId, height, depth: destination.depth + 1 };
+    await countMove(parts.arrivals, work, arrival, { workspaceId: node.workspaceId, before: arrivals });
+  }
   if (!isChanged(node, after))
     return { node: await replaceContent(parts, node, request.input, context), accessChange: change };
 
