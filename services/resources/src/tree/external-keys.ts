@@ -1,3 +1,4 @@
+import { findPages } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { ExternalIdTaken } from '../errors.js';
 import type { TreeParts } from './parts.js';
@@ -31,19 +32,13 @@ export async function takenIds(parts: KeyParts, nodes: readonly Node[], workspac
   return taken.flatMap(({ externalId }) => externalId ?? []);
 }
 
-/** Yields the descendants of a node, some hundreds at a time. */
-export async function* descendantsOf({ tree }: KeyParts, { id }: Node): AsyncGenerator<Node[]> {
-  for (let last: string | undefined; ; ) {
-    const page = { limit: PAGE, ...(last !== undefined && { after: [last] }) };
-    const nodes: Node[] = await tree.nodes.find({ where: { ancestors: { contains: id } }, ...page });
-    yield nodes;
-    last = nodes.at(-1)?.id;
-    if (nodes.length < PAGE) return;
-  }
+/** Yields the descendants of a node, some hundreds at a time, and lets other requests run in between. */
+export function descendantsOf({ tree }: KeyParts, { id }: Node): AsyncGenerator<Node[]> {
+  return findPages(tree.nodes, { where: { ancestors: { contains: id } } }, PAGE);
 }
 
 /** Number of nodes whose external ids one query looks up. */
-const PAGE = 500;
+const PAGE = 200;
 
 /**
  * Throws `external_id_taken` if a subtree moves to a workspace where another node has the external id of one that
