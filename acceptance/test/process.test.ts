@@ -223,6 +223,12 @@ describe('a start that fails', () => {
     expect((await api({ baseUrl }, key).get('/me')).status).toBe(200);
   });
 
+  test('prints its addresses when it is ready', async () => {
+    const { baseUrl } = await start({ COMMONPLACE_SAMPLE: '1' });
+    await running?.says('Docs  ', 60_000);
+    expect((await fetch(`${baseUrl}/health/ready`)).status).toBe(200);
+  });
+
   test('with the password of the operator prints nothing, and creates no key', async () => {
     const password = 'chosen by the operator';
     const { baseUrl, file, said } = await start({ COMMONPLACE_OWNER_PASSWORD: password });

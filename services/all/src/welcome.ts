@@ -31,11 +31,14 @@ export const welcome = defineService({
           withoutKey: disclosure.file === undefined && !disclosure.prints,
         };
         const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS)).catch(reportRefusedSetting);
-        console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
-        if (!made.created) return;
-        disclose(made, publicUrl, disclosure);
+        // The credentials are shown at once: whoever ends the process before the sample exists still needs them.
+        if (made.created) disclose(made, publicUrl, disclosure);
         // Everything works without it, so a machine that is too busy for it must not end the process.
-        if (sample) await fillSample(host, made).catch((error) => host.log.warn('sample.incomplete', { error }));
+        if (made.created && sample) {
+          await fillSample(host, made).catch((error) => host.log.warn('sample.incomplete', { error }));
+        }
+        // The addresses come last, because people and scripts take them as the sign that the process is ready.
+        console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
       },
     };
   },
