@@ -6,7 +6,7 @@ import { newId } from '@commonplace/kit/id';
 import { createLog } from '@commonplace/kit/log';
 import type { Collection } from '@commonplace/kit/store';
 import { holdJob } from '@commonplace/kit/testing';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Node } from '../src/domain/node.js';
 import { counterCollection, createCounters } from '../src/nodes/counters.js';
 import { jobCollection, type TreeJob, treeJobQueue } from '../src/nodes/jobs.js';
@@ -29,6 +29,8 @@ let database: SqliteDatabase;
 let parts: JobParts;
 let nodes: Collection<Node>;
 let broken: Set<string>;
+/** Called once before a page of nodes that is not the first is read. */
+let beforeNextPage: (() => Promise<unknown>) | undefined;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'commonplace-jobs-'));
@@ -38,10 +40,16 @@ beforeEach(async () => {
   const jobs = await store.collection(jobCollection);
   const pending = createPendingJobs(jobs);
   broken = new Set();
+  beforeNextPage = undefined;
   const tree = createTree(nodes, pending);
   const find: typeof nodes.find = async (query) => {
     const { contains } = (query.where as { ancestors?: { contains?: string } }).ancestors ?? {};
     if (contains !== undefined && broken.has(contains)) throw new Error('this never goes well');
+    if (query.after !== undefined) {
+      const act = beforeNextPage;
+      beforeNextPage = undefined;
+      await act?.();
+    }
     return nodes.find(query);
   };
   parts = {
@@ -159,6 +167,49 @@ test('a move whose external id was taken in the meantime finishes', async () => 
   expect(moved).toMatchObject({ workspaceId: THERE });
   expect([moved?.externalId, moved?.externalKey]).toEqual([undefined, undefined]);
   expect(await nodes.get(other.id)).toMatchObject({ workspaceId: THERE, externalKey: `${THERE}:free` });
+});
+
+describe('a sweep finds what is put below a late node before the sweep has written it, with an id that it has passed', () => {
+  /** Number of nodes that fill the first page of a sweep. */
+  const PAGE = 200;
+
+  /** Runs a sweep of `head`; between two pages `early` is moved below `late`, which the change of `head` has missed. */
+  async function sweep(head: Node, early: Node, late: Node, fields: Partial<TreeJob>): Promise<void> {
+    beforeNextPage = async () => {
+      const work = parts.store.begin();
+      work.replace(nodes, early, { ...early, parentKey: late.id, ancestors: [...late.ancestors, late.id] });
+      await work.commit();
+    };
+    const job = await newJob({ headId: head.id, sweep: true, ...fields });
+    await rewriteSubtree(parts, await holdJob(parts.store, treeJobQueue, job));
+    expect(beforeNextPage).toBeUndefined();
+    expect(await parts.jobs.get(job.id)).toBeUndefined();
+  }
+
+  test('of a move', async () => {
+    const above = await newNode({});
+    const head = await newNode({ parentKey: above.id, ancestors: [above.id] });
+    const early = await newNode({});
+    const moved = { parentKey: head.id, ancestors: [above.id, head.id] };
+    await Promise.all(Array.from({ length: PAGE }, () => newNode(moved)));
+    const late = await newNode({ parentKey: head.id, ancestors: [head.id] });
+    await sweep(head, early, late, { kind: 'place' });
+    expect((await nodes.get(late.id))?.ancestors).toEqual([above.id, head.id]);
+    expect((await nodes.get(early.id))?.ancestors).toEqual([above.id, head.id, late.id]);
+  });
+
+  test('of a deletion', async () => {
+    const trash = { state: 'trashed', trashedAt: AT, purgeAt: AT, batchId: newId() } as const;
+    const head = await newNode({ ...trash, trashHead: true });
+    const early = await newNode({});
+    const below = { parentKey: head.id, ancestors: [head.id] };
+    await Promise.all(Array.from({ length: PAGE }, () => newNode({ ...below, ...trash })));
+    const late = await newNode(below);
+    await sweep(head, early, late, { kind: 'trash', batchId: trash.batchId });
+    for (const { id } of [late, early]) {
+      expect(await nodes.get(id)).toMatchObject({ state: 'trashed', batchId: trash.batchId });
+    }
+  });
 });
 
 test('purges all expired batches in one round, each by one job, even if one fails', async () => {

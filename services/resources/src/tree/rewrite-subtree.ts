@@ -20,9 +20,14 @@ const CHUNK = 200;
  */
 export async function rewriteSubtree(parts: TreeParts, job: HeldJob<TreeJob>): Promise<void> {
   if (await isAhead(parts, job.record)) return job.retryIn(PUT_OFF_MS);
+  // Reads ignore a sweep. Until it has written a node that it finds, others are put below that node by its former place,
+  // also with ids that the sweep has passed, so it looks again until there is nothing to write.
+  let again = false;
   for (let after: string | undefined; !job.isStopping; ) {
-    const last = await rewriteChunk(parts, job, after);
-    if (last === undefined) return finish(parts, job);
+    const { last, changed } = await rewriteChunk(parts, job, after);
+    again ||= job.record.sweep === true && changed > 0;
+    if (last === undefined && !again) return finish(parts, job);
+    if (last === undefined) again = false;
     after = last;
   }
 }
@@ -78,18 +83,21 @@ function about(job: TreeJob): Where<Node> {
   return { workspaceId: job.headId, state: 'trashed', trashedAt: { lt: job.before as string } };
 }
 
-/** Rewrites one chunk in one unit of work. Returns the id of its last node; undefined if none is left. */
-async function rewriteChunk(
-  parts: TreeParts,
-  job: HeldJob<TreeJob>,
-  after: string | undefined,
-): Promise<string | undefined> {
-  let last: string | undefined;
+interface Chunk {
+  /** Id of the last node; undefined if none is left. */
+  readonly last: string | undefined;
+  /** Number of nodes that were written. */
+  readonly changed: number;
+}
+
+/** Rewrites one chunk in one unit of work. */
+async function rewriteChunk(parts: TreeParts, job: HeldJob<TreeJob>, after: string | undefined): Promise<Chunk> {
+  let chunk: Chunk = { last: undefined, changed: 0 };
   const write = () =>
     job.save({}, async (work, record) => {
       const nodes = await candidates(parts, record, after);
-      last = nodes.at(-1)?.id;
       const { changed, ...change } = await act(parts, work, record, nodes);
+      chunk = { last: nodes.at(-1)?.id, changed: changed.length };
       const [first, ...others] = changed;
       if (first !== undefined) publishChange(eventsBy(record.actor, record.tenant, work), change, first, others);
     });
@@ -98,7 +106,7 @@ async function rewriteChunk(
     if (!(error instanceof UniqueTaken)) throw error;
     return write();
   });
-  return last;
+  return chunk;
 }
 
 async function act(
