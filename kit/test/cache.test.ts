@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { LRUCache } from 'lru-cache';
 import { createSharedFetches, maxEntries } from '../src/cache/index.js';
 import { cancelled } from '../src/deadline/index.js';
-import { Timeout, Unavailable } from '../src/errors/index.js';
+import { AppError, Timeout, Unavailable } from '../src/errors/index.js';
 import { eventually } from '../src/testing/suite/eventually.js';
 
 test('a cache keeps at most its maximum number of entries, the most recently used ones', () => {
@@ -75,6 +75,17 @@ describe('shared fetches', () => {
     const fourth = cache.of('a', call());
     ends[2]?.();
     expect(await fourth).toBe('a 3');
+  });
+
+  test('nor does its credential, which expires while a stream is open', async () => {
+    const { cache, ends } = create();
+    const stream = cache.of('a', call());
+    const others = [cache.of('a', call()), cache.of('a', call())];
+    ends[0]?.(new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.'));
+    await expect(stream).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await eventually(() => expect(ends).toHaveLength(2));
+    ends[1]?.();
+    expect(await Promise.all(others)).toEqual(['a 2', 'a 2']);
   });
 
   test('a call that is over fetches nothing more', async () => {

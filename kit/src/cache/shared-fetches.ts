@@ -46,9 +46,8 @@ export function createSharedFetches<T, Call extends Bounds>({
     const known = cache.get(key);
     if (known === undefined) return fresh(key, call);
     if (!running.has(known)) return known;
-    // The call that has begun the fetch may be cancelled, or have an earlier deadline, which ends no other call.
     return known.catch((error) => {
-      if (!hasEnded(error) || isOver(call)) throw error;
+      if (!isOfCall(error) || isOver(call)) throw error;
       return of(key, call);
     });
   }
@@ -56,8 +55,14 @@ export function createSharedFetches<T, Call extends Bounds>({
   return { of, fresh, clear: () => cache.clear() };
 }
 
-function hasEnded(error: unknown): boolean {
-  return error instanceof AppError && (error.code === 'CANCELLED' || error.code === 'DEADLINE_EXCEEDED');
+/**
+ * Errors of the call that has begun a fetch, which end no other call: it may be cancelled, have an earlier deadline, or
+ * be a stream whose caller token has expired meanwhile.
+ */
+const OF_CALL: ReadonlySet<AppError['code']> = new Set(['CANCELLED', 'DEADLINE_EXCEEDED', 'UNAUTHENTICATED']);
+
+function isOfCall(error: unknown): boolean {
+  return error instanceof AppError && OF_CALL.has(error.code);
 }
 
 function isOver(call: Bounds): boolean {
