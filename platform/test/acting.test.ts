@@ -63,11 +63,14 @@ test('keeps no refusal', async () => {
   expect((await actAs(REQUEST, 100)).metadata?.token).toBe('t2');
 });
 
-test.each(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED'] as const)('%s means that access is lost', (code) => {
+test.each(['PERMISSION_DENIED', 'NOT_FOUND'] as const)('%s means that access is lost', (code) => {
   expect(isAccessLost(new AppError(code, 'some_code', 'Some text.'))).toBe(true);
 });
 
-test.each([new AppError('UNAVAILABLE', 'some_code', 'Some text.'), new Error('reset'), undefined])(
-  '%s is worth another attempt',
-  (error) => expect(isAccessLost(error)).toBe(false),
-);
+test.each([
+  new AppError('UNAVAILABLE', 'some_code', 'Some text.'),
+  // Nothing answers so but what has received an expired token.
+  new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.'),
+  new Error('reset'),
+  undefined,
+])('%s is worth another attempt', (error) => expect(isAccessLost(error)).toBe(false));

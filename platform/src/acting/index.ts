@@ -39,9 +39,12 @@ export function createActAs({ auth, systemCall }: ActAsParts): ActAs {
   };
 }
 
-/** Returns whether the error means that a person has lost access. Other errors are worth another attempt. */
+/**
+ * Returns whether the error means that a person has lost access. Other errors are worth another attempt, also that a
+ * token has expired during a slow call.
+ */
 export function isAccessLost(error: unknown): error is AppError {
   return error instanceof AppError && REFUSALS.has(error.code);
 }
 
-const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
+const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND']);

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { CALLER_TOKEN_SECONDS } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { inWork } from '@commonplace/kit/store';
 import { holdJob } from '@commonplace/kit/testing';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { unzipSync } from 'fflate';
 import { runExport } from '../src/archives/export.js';
 import type { ArchiveParts } from '../src/archives/parts.js';
@@ -119,6 +120,38 @@ test('completes an export whose worker died before completing its parts', async 
   const { id } = await newExport();
   await expect(work(id, { completeParts: killed })).rejects.toThrow('killed');
   await work(id);
+  await expectWhole(id);
+});
+
+test('reads the tree anew before the caller token of a read expires', async () => {
+  const { id } = await newExport();
+  let later = 0;
+  const clocks = [Date, performance].map((clock) => {
+    const now = clock.now.bind(clock);
+    return jest.spyOn(clock, 'now').mockImplementation(() => now() + later);
+  });
+  parts = {
+    ...parts,
+    auth: { actAs: async () => ({ token: String(Date.now()), expiresAt: '' }) } as never,
+    treeExports: {
+      describeTree,
+      async *readTree(request: { after: string }, { metadata }: { metadata: { token: string } }) {
+        for await (const piece of readTree(request)) {
+          const age = Date.now() - Number(metadata.token);
+          if (age >= CALLER_TOKEN_SECONDS * 1000)
+            throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'Expired.');
+          yield piece;
+          // So long takes it to write a large file.
+          if (piece.path !== '') later += 20_000;
+        }
+      },
+    } as never,
+  };
+  try {
+    await work(id);
+  } finally {
+    for (const clock of clocks) clock.mockRestore();
+  }
   await expectWhole(id);
 });
 

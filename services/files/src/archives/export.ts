@@ -17,6 +17,11 @@ import { createSink } from './sink.js';
 /** Maximum bytes of content that one read of the tree returns. */
 const MAX_READ_BYTES = 8 * 1024 * 1024;
 const READ_MS = 120_000;
+/**
+ * Milliseconds after which the tree is read anew behind the last resource. A caller token is valid for half a minute, and
+ * writing a large file into the archive may take any time.
+ */
+const MAX_READ_AGE_MS = 15_000;
 /** Maximum number of faults that an archive lists. */
 const MAX_LISTED_FAULTS = 100;
 /** Milliseconds between two updates of the displayed progress. */
@@ -39,6 +44,7 @@ export async function runExport(parts: ArchiveParts, hold: HeldJob<ArchiveRecord
   const running = await begin(parts, hold, resourceCount);
   let savedAt = Date.now();
   for (let last = false; !last; ) {
+    const readSince = Date.now();
     const reading = await continueReading(running, acting);
     for await (const step of reading) {
       if (hold.isStopping) return;
@@ -49,6 +55,7 @@ export async function runExport(parts: ArchiveParts, hold: HeldJob<ArchiveRecord
         const { resources, failed, files } = running;
         await hold.save({ shown: { resources, failed, files } });
       }
+      if (step.done && Date.now() - readSince > MAX_READ_AGE_MS) break;
     }
   }
   await finish(running, described);
@@ -91,27 +98,31 @@ interface Step {
 async function* steps(running: RunningExport, pieces: AsyncIterable<TreePiece>): AsyncGenerator<Step> {
   const iterator = pieces[Symbol.asyncIterator]();
   let faulty = false;
-  for (let next = await iterator.next(); !next.done; ) {
-    const piece = next.value;
-    if (piece.path !== '') {
-      next = await writeEntry(running, piece, iterator);
-      continue;
+  try {
+    for (let next = await iterator.next(); !next.done; ) {
+      const piece = next.value;
+      if (piece.path !== '') {
+        next = await writeEntry(running, piece, iterator);
+        continue;
+      }
+      if (piece.fault !== undefined) {
+        faulty = true;
+        running.faults.push({ resourceId: '', ...piece.fault });
+      }
+      if (piece.done !== '') {
+        running.faults = running.faults
+          .map((fault) => (fault.resourceId === '' ? { ...fault, resourceId: piece.done } : fault))
+          .slice(0, MAX_LISTED_FAULTS);
+        if (faulty) running.failed++;
+        else running.resources++;
+        faulty = false;
+        running.cursor = piece.done;
+      }
+      if (piece.done !== '' || piece.last) yield { done: piece.done !== '', last: piece.last };
+      next = await iterator.next();
     }
-    if (piece.fault !== undefined) {
-      faulty = true;
-      running.faults.push({ resourceId: '', ...piece.fault });
-    }
-    if (piece.done !== '') {
-      running.faults = running.faults
-        .map((fault) => (fault.resourceId === '' ? { ...fault, resourceId: piece.done } : fault))
-        .slice(0, MAX_LISTED_FAULTS);
-      if (faulty) running.failed++;
-      else running.resources++;
-      faulty = false;
-      running.cursor = piece.done;
-    }
-    if (piece.done !== '' || piece.last) yield { done: piece.done !== '', last: piece.last };
-    next = await iterator.next();
+  } finally {
+    await iterator.return?.();
   }
 }
 

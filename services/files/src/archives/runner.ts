@@ -1,5 +1,5 @@
-import { AppError } from '@commonplace/kit/errors';
 import { createPeriodic, type HeldJob, openQueue, type Periodic, type Queue } from '@commonplace/kit/jobs';
+import { isAccessLost } from '@commonplace/platform/acting';
 import { isOverQuota } from '../storage/quota.js';
 import { expireArchives, removeSteps } from './expire.js';
 import { runExport } from './export.js';
@@ -30,7 +30,7 @@ export function openArchiveQueue(parts: ArchiveParts): Promise<Queue<ArchiveReco
       attempt: attempt + 1,
     }),
     run: (job) => runExport(parts, job),
-    isFinal: (error) => isRefusal(error) || isOverQuota(error),
+    isFinal: (error) => isAccessLost(error) || isOverQuota(error),
     onGivenUp: (job, error) => failExport(parts, job, error),
   });
 }
@@ -46,18 +46,12 @@ export function createArchiveExpiry(parts: ArchiveParts): Periodic {
   });
 }
 
-const REFUSALS: ReadonlySet<AppError['code']> = new Set(['PERMISSION_DENIED', 'NOT_FOUND', 'UNAUTHENTICATED']);
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && REFUSALS.has(error.code);
-}
-
 const NO_ROOM =
   'There is not enough storage for the export. Exports and import sources share COMMONPLACE_TEMPORARY_STORAGE_BYTES; exports expire.';
 
 function faultOf(error: unknown): NonNullable<ArchiveRecord['error']> {
   if (isOverQuota(error)) return { code: 'storage_quota_exceeded', message: NO_ROOM, retryable: true };
-  if (!isRefusal(error)) {
+  if (!isAccessLost(error)) {
     return { code: 'internal_error', message: 'The export could not be written. Request it again.', retryable: true };
   }
   const message = 'The person who requested the export no longer administers the workspace.';
