@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
+import { eventually } from '../src/eventually.js';
 import { type FormAnswer, newForm, type Submitted, tableOf } from '../src/forms.js';
-import type { Workspace } from '../src/records.js';
+import type { Resource, Workspace } from '../src/records.js';
 import { type OwnSystem, startSystem } from '../src/system.js';
 
 let system: OwnSystem;
@@ -80,3 +81,30 @@ test('a system that is killed during 200 submissions has each distinct one once,
   // At least one of them was interrupted.
   expect(cut).toBeGreaterThan(0);
 }, 240_000);
+
+test('a system that is killed while submissions store their files has only the files of rows', async () => {
+  const by = api(system, system.owner.apiKey);
+  const { data: workspace } = await by.post<Workspace>('/workspaces', { name: 'Papers' });
+  const papers = { id: 'papers', type: 'file', label: 'Papers', column_id: 'papers', max_files: 5 };
+  const { form } = await newForm(by, workspace.id, { ...CONFIG, fields: [...CONFIG.fields, papers] }, [
+    ...COLUMNS,
+    { id: 'papers', name: 'Papers', type: 'attachment' },
+  ]);
+  const file = { name: 'paper.txt', content_base64: Buffer.from('hello').toString('base64') };
+  for (const wait of [150, 250, 350]) {
+    const values = { name: 'Ada', papers: Array(5).fill(file) };
+    const sent = Promise.allSettled(
+      Array.from({ length: 10 }, () => by.post<Submitted>(`/forms/${form.token}/submit`, { values })),
+    );
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await system.kill();
+    await sent;
+    await system.restart();
+  }
+  const { rows } = await tableOf(by, form.resource_id);
+  const named = rows.flatMap(({ cells }) => cells.papers as string[]).sort();
+  await eventually(async () => {
+    const { data } = await by.get<{ items: Resource[] }>(`/workspaces/${workspace.id}/resources?type=file&limit=200`);
+    expect(data.items.map(({ id }) => id).sort()).toEqual(named);
+  });
+}, 300_000);

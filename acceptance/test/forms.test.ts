@@ -563,6 +563,32 @@ describe('a submission', () => {
     expect(data.items.map(({ name }) => name)).toEqual(['cv.txt']);
   });
 
+  test('leaves no files behind if another one of the same moment is stored instead', async () => {
+    const place = (await by.post<Workspace>('/workspaces', { name: 'Races' })).data;
+    const columns = [
+      { id: 'mail', name: 'Mail', type: 'email', unique: true },
+      { id: 'cv', name: 'CV', type: 'attachment' },
+    ];
+    const fields = [
+      { id: 'mail', type: 'email', label: 'Address', column_id: 'mail' },
+      { id: 'cv', type: 'file', label: 'CV', column_id: 'cv' },
+    ];
+    const { form } = await newForm(by, place.id, ask(fields), columns);
+    const file = { name: 'cv.txt', content_base64: Buffer.from('hello').toString('base64') };
+    const body = { values: { mail: 'ada@example.com', cv: [file] } };
+    const submit = (more: object) => by.post<Submitted>(`/forms/${form.token}/submit`, { ...body, ...more });
+    const submission_id = randomUUID();
+    const sent = await Promise.all([{ submission_id }, { submission_id }, {}, {}, {}, {}].map(submit));
+    expect(sent.filter(({ status }) => status === 201).length).toBeGreaterThan(0);
+    const { rows } = await tableOf(by, form.resource_id);
+    expect(rows).toHaveLength(1);
+    const files = async () =>
+      (await by.get<{ items: Resource[] }>(`/workspaces/${place.id}/resources?type=file`)).data.items;
+    await eventually(async () => expect((await files()).map(({ id }) => id)).toEqual(rows[0]?.cells.cv));
+    const trash = await by.get<{ items: Resource[] }>(`/workspaces/${place.id}/trash`);
+    expect(trash.data.items).toEqual([]);
+  });
+
   test('under the same submission_id or key is not stored again', async () => {
     const { form } = await newForm(by, workspace.id, ask([NAME], { max_submissions: 2 }));
     const path = `/forms/${form.token}/submit`;

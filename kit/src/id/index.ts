@@ -30,6 +30,11 @@ export function homeOf(userId: string): string {
   return derivedId(`personal-workspace:${userId}`);
 }
 
+/** Returns the id of the file that a request creates; `operation` is its idempotency id or, without one, its request id. */
+export function fileIdOf(operation: string): string {
+  return derivedId(`file:${operation}`);
+}
+
 /** Source of a regular expression that matches a canonical (lower-case) UUID, without anchors. */
 export const UUID_PATTERN = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const UUID = new RegExp(`^${UUID_PATTERN}$`);

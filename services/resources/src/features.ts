@@ -21,6 +21,7 @@ import { createDocumentKind } from './documents/kind/document.js';
 import { createHidden, type Hidden } from './documents/kind/hidden.js';
 import { createNamelessDocuments } from './documents/kind/nameless.js';
 import { contentCollection } from './documents/kind/records.js';
+import { openFileAttempts } from './forms/attempts.js';
 import { forgetForms } from './forms/forget.js';
 import { openForms } from './forms/open-forms.js';
 import type { FormParts } from './forms/parts.js';
@@ -97,7 +98,9 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const guard = await openOutgoingGuard({ settings, directory: peers.directory, bus, systemCall });
   // Domains of publications lead to this service itself.
   const certificateGuard = openGuard({ allowlist: settings.urlAllowlist });
-  const forms = await openForms({ store, log, tree, table: kinds.table, settings, deriver, guard });
+  const fileAttempts = await openFileAttempts({ store, log, partsOf: () => formParts });
+  const { collection: attempts } = fileAttempts;
+  const forms = await openForms({ store, log, tree, table: kinds.table, settings, deriver, guard, attempts });
   const domainQueue = await openDomainQueue({ store, log, partsOf: () => publications });
   const publications = await openPublicationParts(
     { ...parts, kinds, grants, terms },
@@ -139,6 +142,7 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
     search,
     planner,
     runner,
+    fileAttempts,
     domainQueue,
     certificateGuard,
     breakGlass,

@@ -38,7 +38,7 @@ export const resources = defineService({
   async start(host) {
     const features = await openFeatures(host, host.settings(config));
     const { tree, sharing, tags, comments, snapshots, forms, publications, copies, templates, transfer } = features;
-    const { planner, runner, domainQueue } = features;
+    const { planner, runner, fileAttempts, domainQueue } = features;
     const retention = createRetention({ ...snapshots, passwordTries: publications.passwordTries });
     let subscriptions: readonly Subscription[] = [];
     return {
@@ -76,6 +76,7 @@ export const resources = defineService({
       ],
       begin: async () => {
         await runner.begin();
+        await fileAttempts.begin();
         await forms.forms.deliveries.begin();
         retention.begin();
         await domainQueue.begin();
@@ -90,6 +91,7 @@ export const resources = defineService({
         await retention.close();
         await domainQueue.close();
         for (const subscription of subscriptions) await subscription.close();
+        await fileAttempts.close();
         await runner.close();
         await snapshots.deriver.close();
         await planner.close();

@@ -1,4 +1,4 @@
-import { derivedId } from '@commonplace/kit/id';
+import { fileIdOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
 import type { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { FilePlace } from '@commonplace/proto/resources/v1/file_node_service.js';
@@ -34,7 +34,7 @@ export async function beginCreation(
 ): Promise<Creation> {
   const { requestId, metadata } = context;
   const operation = metadata.idempotency?.id ?? requestId;
-  const id = request.replaceResourceId ?? derivedId(`file:${operation}`);
+  const id = request.replaceResourceId ?? fileIdOf(operation);
   const before: FileRecord | undefined = await context.work.get(parts.files, id);
   const { tenant, workspaceId } = place;
   return {

@@ -12,6 +12,7 @@ import { AlreadyResponded, FormNotFound, SubmissionLimitReached } from '../error
 import { publishChange, publishRows } from '../events.js';
 import type { Tree } from '../nodes/tree.js';
 import type { PreparedAppend, TableKind } from '../tables/kind.js';
+import { type FileAttempt, isOver } from './attempts.js';
 import type { Bindings, TableBinding } from './bindings.js';
 import { type Captcha, type ProvenChallenge, spentFault, spentKey } from './captcha.js';
 import { sendSubmitted } from './deliveries.js';
@@ -50,6 +51,8 @@ export interface Entry {
   /** The challenge that the submission spends, if the form requires a captcha. */
   readonly captcha: ProvenChallenge | undefined;
   readonly archived: boolean;
+  /** The attempt that has stored the submission's files, if it has any. */
+  readonly attempt: FileAttempt | undefined;
   readonly metadata: string | undefined;
 }
 
@@ -283,11 +286,12 @@ interface CurrentForm {
 
 /** Returns the answers of an entry if the form accepts them now; otherwise rejects the entry and returns undefined. */
 async function admit(
-  { findMismatches }: BatchParts,
+  { store, findMismatches }: BatchParts,
   entry: WaitingEntry,
   { form, node, binding, claimed, spent, captcha, number }: CurrentForm,
 ): Promise<Answers | undefined> {
   try {
+    if (entry.attempt !== undefined && isOver(entry.attempt, store.now())) throw Timeout();
     // A token that was rotated in the meantime is no longer valid.
     if (form[entry.field] !== entry.form[entry.field]) throw FormNotFound();
     const state = { form, tally: { count: number }, archived: entry.archived, locked: node.locked, now: Date.now() };
@@ -408,6 +412,7 @@ async function note(
 ): Promise<void> {
   const { version: _version, ...record } = submission;
   work.insert(forms.submissions, record);
+  if (entry.attempt !== undefined) work.remove(forms.attempts, entry.attempt);
   if (entry.claim !== undefined)
     work.insert(forms.claims, { id: claimKey(form.id, entry.claim), tenant: form.tenant, formId: form.id });
   if (entry.captcha !== undefined) {

@@ -48,6 +48,7 @@ export interface FormSurroundings {
   readonly table: TableKind;
   readonly deriver: Deriver;
   readonly guard: TenantGuard;
+  readonly attempts: FormStores['attempts'];
   readonly settings: Pick<Settings, 'secretsKey' | 'captchaBits' | 'captchaMinutes'>;
 }
 
@@ -59,6 +60,7 @@ export async function openForms({
   settings,
   deriver,
   guard,
+  attempts,
 }: FormSurroundings): Promise<Forms> {
   const { secretsKey: keys, captchaBits: bits, captchaMinutes } = settings;
   const envelope = createEnvelope(keys);
@@ -69,6 +71,7 @@ export async function openForms({
     submissions: await store.collection(submissionCollection),
     claims: await store.collection(responseClaimCollection),
     captchas: await store.collection(spentCaptchaCollection),
+    attempts,
   };
   const known = createKnownForms();
   const captcha = createCaptcha({ masterKeys: keys, bits, validMs: captchaMinutes * 60_000, now: Date.now });

@@ -2,6 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
+import type { FileAttempt } from './attempts.js';
 import type { SpentCaptcha } from './captcha.js';
 import type { FormConfig } from './config.js';
 
@@ -77,6 +78,7 @@ export interface FormStores {
   readonly submissions: Collection<Submission>;
   readonly claims: Collection<ResponseClaim>;
   readonly captchas: Collection<SpentCaptcha>;
+  readonly attempts: Collection<FileAttempt>;
 }
 
 export const submissionKey = (formId: string, submissionId: string): string => `${formId}.${submissionId}`;

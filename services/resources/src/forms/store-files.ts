@@ -1,9 +1,10 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { AppError, invalidFields } from '@commonplace/kit/errors';
-import { derivedId, fingerprint, newId } from '@commonplace/kit/id';
+import { fingerprint, newId } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import { parentId } from '../domain/node.js';
+import { type FileAttempt, fileOperation } from './attempts.js';
 import type { FileAnswer } from './file-answers.js';
 import type { FoundForm } from './known.js';
 import type { FormParts } from './parts.js';
@@ -18,34 +19,47 @@ export function withPlaceholders(answers: Answers): Answers {
   return { ...answers, cells };
 }
 
+/** Throws unless the respondent can read the existing files that answers name. */
+export async function requireReadableFiles(
+  parts: FormParts,
+  { files }: Answers,
+  caller: Caller | undefined,
+  context: CallContext,
+): Promise<void> {
+  for (const { field, answers } of files) {
+    for (const file of answers) {
+      if ('fileId' in file) await requireReadable(parts, file.fileId, field.id, caller, context);
+    }
+  }
+}
+
+/** Returns how many files `storeFiles` creates. */
+export function countNewFiles({ files }: Answers): number {
+  return files.flatMap(({ answers }) => answers).filter((file) => 'bytes' in file).length;
+}
+
 /**
  * Stores the files of a submission as siblings of the table, on behalf of the form's creator, so that the respondent
- * needs no access to the workspace. Existing files that an answer names must be readable by the respondent. Repeating a
- * submission creates no second file.
+ * needs no access to the workspace.
  */
 export async function storeFiles(
   parts: FormParts,
   found: FoundForm,
   answers: Answers,
-  submissionId: string,
-  caller: Caller | undefined,
+  attempt: FileAttempt,
   context: CallContext,
 ): Promise<Answers> {
   const values = { ...answers.values };
   const cells = { ...answers.cells };
   let options: CallOptions | undefined;
-  for (const { field, answers: files } of answers.files) {
-    for (const file of files) {
-      if ('fileId' in file) await requireReadable(parts, file.fileId, field.id, caller, context);
-    }
-  }
+  let created = 0;
   for (const { field, answers: files } of answers.files) {
     const ids: string[] = [];
-    for (const [i, file] of files.entries()) {
+    for (const file of files) {
       if ('fileId' in file) ids.push(file.fileId);
       else {
         options ??= await asOwner(parts, found, context);
-        ids.push(await store(parts, found, file, `${submissionId}/${field.id}/${i}`, options));
+        ids.push(await store(parts, found, file, fileOperation(attempt.id, created++), options));
       }
     }
     values[field.id] = ids;
@@ -90,9 +104,9 @@ async function asOwner({ peers }: FormParts, { form, node }: FoundForm, context:
 
 async function store(
   { peers }: FormParts,
-  { form, node }: FoundForm,
+  { node }: FoundForm,
   { name, bytes }: Extract<FileAnswer, { bytes: Buffer }>,
-  key: string,
+  operation: string,
   options: CallOptions,
 ): Promise<string> {
   const parent = parentId(node);
@@ -101,7 +115,7 @@ async function store(
     ...(parent === undefined ? { workspaceId: node.workspaceId } : { parentId: parent }),
     contentBase64: bytes.toString('base64'),
   });
-  const idempotency = { id: derivedId(`form-file/${form.id}/${key}`), fingerprint: fingerprint(name, bytes) };
+  const idempotency = { id: operation, fingerprint: fingerprint(name, bytes) };
   const { resource } = await peers.files.createFile(request, {
     ...options,
     metadata: { ...options.metadata, idempotency },

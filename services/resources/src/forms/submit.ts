@@ -9,6 +9,7 @@ import type { SubmitFormRequest } from '@commonplace/proto/resources/v1/form_ser
 import type { Settings } from '../config.js';
 import { FormNotFound, PayloadTooLarge } from '../errors.js';
 import { requireReach } from '../policy.js';
+import { beginFileAttempt, orDiscard } from './attempts.js';
 import type { Entry } from './batches.js';
 import type { TableBinding } from './bindings.js';
 import { captchaFault, type ProvenChallenge, spentFault, spentKey } from './captcha.js';
@@ -17,7 +18,7 @@ import type { FoundForm } from './known.js';
 import { closedBy, refusalOf } from './open.js';
 import type { FormParts } from './parts.js';
 import { type FormRecord, type Submission, submissionsOf } from './records.js';
-import { storeFiles, withPlaceholders } from './store-files.js';
+import { countNewFiles, requireReadableFiles, storeFiles, withPlaceholders } from './store-files.js';
 import { takeAnswers } from './take-answers.js';
 import { type Answers, MAX_VALUES_BYTES } from './values.js';
 
@@ -160,9 +161,13 @@ export async function submitReceived(
   const { batches } = parts.forms;
   if (entry.answers.files.length === 0) return answerOf(form, await batches.add(entry));
   await batches.check({ ...entry, answers: withPlaceholders(entry.answers) });
-  const caller = received.respondent?.caller;
-  const answers = await storeFiles(parts, found, entry.answers, entry.submissionId, caller, context);
-  return answerOf(form, await batches.add({ ...entry, answers }));
+  await requireReadableFiles(parts, entry.answers, received.respondent?.caller, context);
+  const attempt = await beginFileAttempt(parts, found, countNewFiles(entry.answers), context.deadline);
+  const submission = await orDiscard(parts, attempt, async () => {
+    const answers = await storeFiles(parts, found, entry.answers, attempt, context);
+    return batches.add({ ...entry, answers, attempt });
+  });
+  return answerOf(form, submission);
 }
 
 /** A submission that has passed all checks but is not stored yet. */
@@ -218,6 +223,7 @@ function entryOf<K extends FoundForm | undefined>(
     claim: claimOf(form, received, parts.settings),
     captcha,
     archived,
+    attempt: undefined,
     metadata: metadataOf(received.metadata),
   };
 }
