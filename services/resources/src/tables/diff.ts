@@ -2,13 +2,15 @@ import type { Diff } from '../content/kind.js';
 import { sameCell } from './cells.js';
 import { type Cell, type Column, isStored, shownColumn } from './column.js';
 import { entriesOf } from './records.js';
-import { decodeRows, type Row } from './rows.js';
-import { createBreathe } from './slices.js';
+import { BETWEEN, contentOf, decodeRow, idOf } from './rows.js';
+import type { Breathe } from './slices.js';
 import type { TableStates } from './state.js';
 import type { Head } from './write.js';
 
 /** Maximum number of rows that a comparison lists; all changes are counted. */
 const MAX_LISTED_ROWS = 200;
+/** Bytes of listed rows after which no further one is listed. */
+const MAX_LISTED_BYTES = 2 * 1024 * 1024;
 
 interface RowChange {
   readonly id: string;
@@ -18,51 +20,92 @@ interface RowChange {
   readonly after: Record<string, Cell> | null;
 }
 
-/** Compares two states of a table. Chunks that both have are not read. */
-export async function diffTables(tableId: string, from: Head, to: Head, states: TableStates): Promise<Diff> {
-  const before = await rowsNotIn(tableId, from, to, states);
-  const after = await rowsNotIn(tableId, to, from, states);
-  const changes: RowChange[] = [];
-  const counts = { added: 0, removed: 0, changed: 0 };
-  const note = (change: RowChange): void => {
-    counts[change.change]++;
-    if (changes.length < MAX_LISTED_ROWS) changes.push(change);
-  };
-  for (const [id, row] of after) {
+/** Compares two states of a table. Chunks that both have are not read, and only rows that differ are decoded. */
+export async function diffTables(
+  tableId: string,
+  from: Head,
+  to: Head,
+  states: TableStates,
+  breathe: Breathe,
+): Promise<Diff> {
+  const before = await linesNotIn(tableId, from, to, states, breathe);
+  const after = await linesNotIn(tableId, to, from, states, breathe);
+  const [mine, theirs] = [from.columns.filter(isStored), to.columns.filter(isStored)];
+  const isSameStored = slotsOf(mine) === slotsOf(theirs);
+  const listed = createListed();
+  for (const [id, line] of after) {
     const old = before.get(id);
-    if (old === undefined) note({ id, change: 'added', before: null, after: cellsOf(row, to.columns) });
-    else {
-      const [mine, theirs] = differing(cellsOf(old, from.columns), cellsOf(row, to.columns));
-      if (Object.keys(theirs).length > 0) note({ id, change: 'changed', before: mine, after: theirs });
+    if (old === undefined) listed.note('added', () => ({ id, before: null, after: cellsOf(line, theirs) }));
+    else if (!isSameStored || contentOf(old) !== contentOf(line)) {
+      const [was, is] = differing(cellsOf(old, mine), cellsOf(line, theirs));
+      if (Object.keys(is).length > 0) listed.note('changed', () => ({ id, before: was, after: is }));
     }
+    await breathe();
   }
-  for (const [id, row] of before) {
-    if (!after.has(id)) note({ id, change: 'removed', before: cellsOf(row, from.columns), after: null });
+  for (const [id, line] of before) {
+    if (!after.has(id)) listed.note('removed', () => ({ id, before: cellsOf(line, mine), after: null }));
+    await breathe();
   }
+  const { counts, rows, isCut } = listed;
   return {
     ...counts,
     unified: undefined,
     columns: Buffer.from(JSON.stringify(columnChanges(from, to))),
-    rows: Buffer.from(JSON.stringify(changes)),
-    truncated: counts.added + counts.removed + counts.changed > changes.length,
+    rows: Buffer.from(`[${rows.join()}]`),
+    truncated: isCut(),
   };
 }
 
-async function rowsNotIn(tableId: string, head: Head, other: Head, states: TableStates): Promise<Map<string, Row>> {
+/** Counts changes, and lists the first of them as JSON. */
+function createListed() {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  const rows: string[] = [];
+  let bytes = 0;
+  return {
+    counts,
+    rows,
+    isCut: () => counts.added + counts.removed + counts.changed > rows.length,
+    note(change: RowChange['change'], row: () => Omit<RowChange, 'change'>): void {
+      counts[change]++;
+      if (rows.length === MAX_LISTED_ROWS || bytes > MAX_LISTED_BYTES) return;
+      const { id, ...cells } = row();
+      const text = JSON.stringify({ id, change, ...cells } satisfies RowChange);
+      bytes += text.length;
+      rows.push(text);
+    },
+  };
+}
+
+/** Returns the lines of the rows in the chunks that only this state has, by row id. */
+async function linesNotIn(
+  tableId: string,
+  head: Head,
+  other: Head,
+  states: TableStates,
+  breathe: Breathe,
+): Promise<Map<string, string>> {
   const shared = new Set(other.chunks.map(([number]) => number));
-  const breathe = createBreathe();
-  const rows = new Map<string, Row>();
+  const lines = new Map<string, string>();
   const entries = entriesOf(head);
   for (const [i, { number }] of entries.entries()) {
     if (shared.has(number)) continue;
-    for (const row of decodeRows(await states.text(tableId, entries, i, breathe))) rows.set(row.id, row);
-    await breathe();
+    for (const line of (await states.text(tableId, entries, i, breathe)).split(BETWEEN)) {
+      lines.set(idOf(line), line);
+      await breathe();
+    }
   }
-  return rows;
+  return lines;
 }
 
-function cellsOf({ cells }: Row, columns: readonly Column[]): Record<string, Cell> {
-  return Object.fromEntries(columns.filter(isStored).map(({ id, slot }) => [id, cells[slot] ?? null]));
+const slotsOf = (columns: readonly Column[]): string =>
+  columns
+    .map(({ id, slot }) => `${id} ${slot}`)
+    .sort()
+    .join();
+
+function cellsOf(line: string, columns: readonly Column[]): Record<string, Cell> {
+  const { cells } = decodeRow(line);
+  return Object.fromEntries(columns.map(({ id, slot }) => [id, cells[slot] ?? null]));
 }
 
 function differing(before: Record<string, Cell>, after: Record<string, Cell>) {

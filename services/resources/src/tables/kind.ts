@@ -276,10 +276,10 @@ export function createTableKind(parts: TableParts): TableKind {
       if (head.gone === true && others.length === 0) work.remove(heads, head);
       else work.replace(heads, head, { ...bare(head), kept: others, loose: left });
     },
-    diff: ({ id }, from, to) =>
+    diff: ({ id }, from, to, { signal }) =>
       states.settled(async () => {
         const headOf = (state: State) => (state === 'current' ? states.head(id) : keptHead(id, state.snapshotId));
-        return diffTables(id, await headOf(from), await headOf(to), states);
+        return diffTables(id, await headOf(from), await headOf(to), states, createBreathe(signal));
       }),
     async copy(from, to, context, renamed) {
       return states.settled(async () => {
