@@ -226,6 +226,49 @@ describe('a native export', () => {
 });
 
 describe('an export for people', () => {
+  test('has no formulas in its CSV, whoever wrote them', async () => {
+    const workspace = await newWorkspace();
+    const texts = [
+      '=1+1',
+      '@SUM(A1)',
+      "-1+cmd|' /C calc'!A0",
+      '+HYPERLINK("x")',
+      '\t=1',
+      '-12',
+      '+49 (0)30 12-3',
+      "it's",
+      '-',
+    ];
+    const { id } = await create(workspace, {
+      type: 'table',
+      name: 'T',
+      columns: [
+        { id: 'a', name: '=A' },
+        { id: 'b', name: 'B', type: 'currency', options: { currency: 'EUR' } },
+      ],
+      rows: texts.map((text) => [text, -5]),
+    });
+    const entries = await entriesOf(await exported(boss, workspace.id, { format: 'markdown' }));
+    expect(
+      entries
+        .get(`T ${id.slice(-8)}.csv`)
+        ?.toString()
+        .split('\r\n'),
+    ).toEqual([
+      "'=A,B",
+      "'=1+1,-5.00 EUR",
+      "'@SUM(A1),-5.00 EUR",
+      "'-1+cmd|' /C calc'!A0,-5.00 EUR",
+      '"\'+HYPERLINK(""x"")",-5.00 EUR',
+      "'\t=1,-5.00 EUR",
+      '-12,-5.00 EUR',
+      '+49 (0)30 12-3,-5.00 EUR',
+      "it's,-5.00 EUR",
+      '-,-5.00 EUR',
+      '',
+    ]);
+  });
+
   test.each(['markdown', 'html'])('as %s has names, and links between its entries', async (format) => {
     const workspace = await newWorkspace();
     const folder = await create(workspace, { name: 'A/B: "guides"' });

@@ -3,6 +3,7 @@ import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/conte
 import type { ContentQuery } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
 import { cellText } from '../../tables/cell-text.js';
+import { type ColumnType, isNumber } from '../../tables/column.js';
 import type { SignedRow } from '../../tables/read.js';
 import type { TransferParts } from '../parts.js';
 import { shownActor } from './people.js';
@@ -11,6 +12,7 @@ import type { ArchiveTerms } from './pieces.js';
 export interface ShownColumn {
   readonly id: string;
   readonly name: string;
+  readonly type: ColumnType;
 }
 
 /** Number of rows that one read returns. */
@@ -88,7 +90,10 @@ function createNamed() {
 
 const NOBODY: Actor = { type: 'system', id: '', name: '' };
 
-/** Yields a table as CSV (RFC 4180) for readers: names in the first line, display values in the cells. */
+/**
+ * Yields a table as CSV (RFC 4180) for readers: names in the first line, display values in the cells. Texts that a
+ * spreadsheet would run as formulas have an apostrophe in front.
+ */
 export async function* tableCsv(
   parts: TransferParts,
   node: Node,
@@ -96,11 +101,20 @@ export async function* tableCsv(
 ): AsyncGenerator<string> {
   let first = true;
   for await (const { columns, rows } of tablePages(parts, node, CellFormat.DISPLAY, terms)) {
-    if (first) yield csvLine(columns.map(({ name }) => name));
+    if (first) yield csvLine(columns.map(({ name }) => harmless(name)));
     first = false;
-    for (const { cells } of rows) yield csvLine(columns.map(({ id }) => cellText(cells[id])));
+    const texts = columns.map(({ id, type }) => ({ id, show: isNumber(type) ? cellText : harmlessCell }));
+    for (const { cells } of rows) yield csvLine(texts.map(({ id, show }) => show(cells[id])));
   }
 }
+
+/** How formulas begin; signs before digits alone, as in numbers and telephone numbers, begin none. */
+const FORMULA = /^(?:[=@\t\r\n＝＠]|[+＋\-－](?![\d\s().,:/%-]*$))/;
+
+/** Returns a text that a spreadsheet does not run: anyone who may fill in a form could have written it. */
+const harmless = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
+
+const harmlessCell = (cell: unknown): string => harmless(cellText(cell));
 
 function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
