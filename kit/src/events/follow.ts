@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createBreathe } from '../slices/index.js';
 import type { EventBus } from './port.js';
 
 /** Options of `followRecord`. `T` is the record as the reader may see it. */
@@ -30,11 +31,14 @@ const MIN_GAP_MS = 50;
 /** Yields a record in its present state, and again after each change, until it is final or `signal` aborts. */
 export async function* followRecord<T>(options: FollowOptions<T>): AsyncGenerator<T> {
   const { bus, topic, signal, recheckMs = RECHECK_MS } = options;
+  // One change wakes all readers of a record at once, so they take turns.
+  const breathe = createBreathe();
   let wake = new AbortController();
   const listener = await bus.listen(topic, () => wake.abort());
   try {
     for (let known: string | undefined; !signal.aborted; ) {
       wake = new AbortController();
+      await breathe();
       const record = await options.read();
       const state = options.stateOf(record);
       const isFinal = options.isFinal(record);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@commonplace/kit/auth';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
-import { eventually } from '@commonplace/kit/testing';
+import { eventually, openTurns } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { SCOPES_OF } from '@commonplace/platform/public-events';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
@@ -86,7 +86,11 @@ interface Reader {
   close(): Promise<void>;
 }
 
-async function watch(caller: Caller, fields: Partial<WatchEventsRequest> = {}): Promise<Reader> {
+async function watch(
+  caller: Caller,
+  fields: Partial<WatchEventsRequest> = {},
+  onEvent: () => void = () => {},
+): Promise<Reader> {
   const abort = new AbortController();
   const options = { ...(await stage.stage.as(caller)), signal: abort.signal, deadline: Date.now() + 60_000 };
   const client = stage.stage.host.client(contracts.eventStreams);
@@ -98,7 +102,10 @@ async function watch(caller: Caller, fields: Partial<WatchEventsRequest> = {}): 
       const request = { ...WatchEventsRequest.fromPartial({}), ...fields };
       for await (const message of client.watchEvents(request, options)) {
         const event = seenOf(message);
-        if (event !== undefined) seen.push(event);
+        if (event !== undefined) {
+          seen.push(event);
+          onEvent();
+        }
         await gate;
       }
       return 'ended';
@@ -174,6 +181,20 @@ describe('a stream', () => {
     await bus.publish([{ ...event }, last]);
     await reader.has(3);
     expect(names(reader)).toEqual(['position', 'resourceCreated', 'resourceMoved']);
+  });
+
+  test('lets its readers take turns, so that one event for many of them does not hold the event loop', async () => {
+    const id = page(anna);
+    const turns = openTurns();
+    const inTurn = new Map<number, number>();
+    const count = () => inTurn.set(turns.now(), (inTurn.get(turns.now()) ?? 0) + 1);
+    const readers = await Promise.all(Array.from({ length: 40 }, () => watch(anna, {}, count)));
+    await Promise.all(readers.map((reader) => reader.has(1)));
+    inTurn.clear();
+    await stage.publish(changed('resource.created', [id]));
+    await Promise.all(readers.map((reader) => reader.has(2)));
+    turns.end();
+    expect(Math.max(...inTurn.values())).toBeLessThan(5);
   });
 
   test('has only the requested types, and only those of the credential’s scopes', async () => {

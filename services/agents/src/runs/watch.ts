@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
 import { StepStatus } from '@commonplace/proto/agents/v1/run.js';
 import type { RunEvent } from '@commonplace/proto/agents/v1/run_service.js';
@@ -74,11 +75,14 @@ export async function* watchRun(
   const leave = () => wakeSignal.wake();
   context.signal.addEventListener('abort', leave);
   const reader = new RunReader(parts, runId, lastEventId, context);
+  // A piece of text wakes all readers of the run at once, so they take turns.
+  const breathe = createBreathe();
   try {
     // Reading before the stream opens refuses an invisible run like any other request.
     let events = await reader.readRecords();
     yield { ...NO_EVENT, id: lastEventId };
     for (let checkAt = Date.now() + RECHECK_MS; !context.signal.aborted; ) {
+      await breathe();
       for (const event of events) yield event;
       if (reader.hasEnded) return;
       events = [];

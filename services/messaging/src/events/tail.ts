@@ -1,5 +1,6 @@
 import { createWakeSignal, type EventBus, type Subscription } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection } from '@commonplace/kit/store';
 import { type EventLog, LOG_TOPIC } from './log.js';
 import type { StreamEvent } from './records.js';
@@ -98,7 +99,9 @@ export class Tail {
   /** Reads the next events and gives them to their readers. Returns the number of events read. */
   private async read(): Promise<number> {
     const events = await this.parts.streamEvents.find({ where: { seq: { gt: this.seq } }, sort: ['seq'], limit: PAGE });
+    const breathe = createBreathe();
     for (const event of events) {
+      await breathe();
       for (const reader of this.byTenant.get(event.tenant) ?? []) {
         if (event.seq > (this.readers.get(reader) ?? 0)) reader.push(event);
       }

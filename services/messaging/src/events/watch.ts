@@ -1,6 +1,7 @@
 import { createWakeSignal } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection } from '@commonplace/kit/store';
 import { EventMessage, type WatchEventsRequest } from '@commonplace/proto/messaging/v1/event_stream_service.js';
 import { type AccessParts, visibleData } from './access.js';
@@ -68,6 +69,8 @@ export class EventStream implements TailReader {
   private buffer: StreamEvent[] = [];
   private overflowed = false;
   private readonly wakeSignal = createWakeSignal();
+  /** Lets streams take turns, since one event wakes all readers of a tenant at once. */
+  private readonly breathe = createBreathe();
   private recheckAt: number;
   private positionAt: number;
   /** Whether the next check reads memberships without the cache. */
@@ -157,6 +160,7 @@ export class EventStream implements TailReader {
       const checkedAt = Date.now();
       const data = await visibleData(this.parts, this.view, events);
       for (const [i, event] of events.entries()) {
+        await this.breathe();
         if (this.signal.aborted || this.overflowed) return;
         at++;
         const seen = data[i];
