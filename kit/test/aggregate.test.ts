@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { createAggregator, type Occurrences } from '../src/aggregate/index.js';
+import { type AggregatorOptions, createAggregator, type Occurrences } from '../src/aggregate/index.js';
 import { networkOf } from '../src/network/index.js';
 
-function opened(maxKeys = 10) {
+function opened(maxKeys = 10, share?: AggregatorOptions<string>['share']) {
   let clock = 0;
   const reports: Occurrences<string>[] = [];
   const aggregator = createAggregator<string>({
     windowMs: 60_000,
     maxKeys,
+    share,
     now: () => clock,
     overflow: () => ({ key: 'rest', occurrence: 'rest' }),
     report: async (occurrences) => void reports.push(occurrences),
@@ -61,6 +62,18 @@ describe('an aggregator', () => {
       { latest: 'rest', count: 1 },
       { latest: 'rest', count: 496 },
     ]);
+  });
+
+  test('counts separately what others do when one group has used up its share of the keys', async () => {
+    const groupOf = (occurrence: string) => occurrence.charAt(0);
+    const { aggregator, reports, pass } = opened(10, { groupOf, maxKeys: 2 });
+    for (let i = 0; i < 500; i++) aggregator.note(`a ${i}`, `a${i}`);
+    aggregator.note('b', 'b0');
+    expect(reports.map(({ latest }) => latest)).toEqual(['a0', 'a1', 'rest', 'b0']);
+    pass(60_000);
+    aggregator.note('a 0', 'a again');
+    expect(reports.at(-1)).toEqual({ latest: 'a again', count: 1 });
+    await aggregator.close();
   });
 });
 

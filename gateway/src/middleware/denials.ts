@@ -13,10 +13,11 @@ import type { NamedIds, State } from './state.js';
 /** Milliseconds within which equal denials are merged into one report. */
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of kinds of denials that are counted separately at a time; further denials of a credential are counted
- * together.
+ * Maximum numbers of kinds of denials that are counted separately at a time, altogether and of one person; further
+ * denials of a credential are counted together. Ids in a path make as many kinds as a client likes.
  */
-const MAX_KINDS = 1_000;
+const MAX_KINDS = 10_000;
+const MAX_KINDS_OF_PERSON = 50;
 
 /** Reports requests that were answered with 403 to the audit log. */
 export interface Denials {
@@ -39,6 +40,7 @@ export function createDenials({ auditEvents, call, log }: DenialParts): Denials 
   const denials = createAggregator<Denial>({
     windowMs: WINDOW_MS,
     maxKeys: MAX_KINDS,
+    share: { groupOf: ({ userId }) => userId, maxKeys: MAX_KINDS_OF_PERSON },
     overflow: (denial) => {
       const occurrence = { ...denial, route: ANY, method: ANY, resourceId: '', workspaceId: '', orgId: '' };
       return { key: `${ANY} ${denial.credential?.id}`, occurrence };

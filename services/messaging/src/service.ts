@@ -7,6 +7,7 @@ import { createMembershipCache } from '@commonplace/platform/memberships';
 import { defineService, implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { watchAudited } from './audit/events.js';
 import { createAuditHandlers } from './audit/handlers.js';
+import { openAuditLimits } from './audit/limits.js';
 import { auditCollection } from './audit/records.js';
 import { config } from './config.js';
 import { createAccessHandlers } from './conversations/handlers/access.js';
@@ -44,12 +45,13 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
       const settings = host.settings(config);
       const { smtpUrl, mailFrom, publicUrl } = settings;
       const records = await openConversationRecords(store);
+      const auditEvents = await store.collection(auditCollection);
       const own = {
-        ...{ ...records, settings, log, store, now },
+        ...{ ...records, settings, log, store, now, auditEvents },
         agents: openAgentDirectory(host.client(contracts.agentDirectory)),
         notifications: await store.collection(notificationCollection),
         seenEvents: await store.collection(seenEventCollection),
-        auditEvents: await store.collection(auditCollection),
+        auditLimits: await openAuditLimits({ settings, store, auditEvents, now }),
         memberships: await createMembershipCache(host.client(contracts.directory), host.bus),
         departures: await openDepartures(store, now),
         index: host.client(contracts.index),

@@ -18,7 +18,7 @@ let orgId: string;
 const workspaceId = newId();
 
 beforeAll(async () => {
-  process.env.COMMONPLACE_AUDIT_DENIALS_PER_HOUR = '5';
+  process.env.COMMONPLACE_AUDIT_DENIALS_PER_HOUR = '12';
   stage = await openTestStage();
 });
 afterAll(async () => {
@@ -286,11 +286,31 @@ test('records a denial in the tenant of the request, and nowhere else', async ()
   await arrived(2, member, {});
 });
 
-test('limits the denials of a tenant per hour, and records all successful actions', async () => {
-  for (let i = 0; i < 20; i++) await deny(denied({ orgId }));
+/** Adds further members to the Org, and returns their ids. */
+const membersOf = (org: string, count: number) =>
+  Array.from({ length: count }, (_, i) => {
+    const { userId } = stage.person(`Member ${i}`);
+    stage.join(userId, workspaceId, 'Plans', org, OrgRole.MEMBER);
+    return userId;
+  });
+const denials = async () => (await read(admin, { orgId, outcome: AuditOutcome.DENIED })).items;
+
+test('limits the denials of a tenant per hour, also of concurrent reports, and records all successful actions', async () => {
+  await Promise.all(membersOf(orgId, 20).map((userId) => deny(denied({ orgId, userId }))));
+  expect(await denials()).toHaveLength(12);
   await stage.publish(granted(newId()));
-  const items = await arrived(6);
-  expect(items.filter(({ action }) => action === 'access.denied')).toHaveLength(5);
+  await arrived(13);
+});
+
+test('leaves room for the denials of others in the log of an Org, which one person cannot fill', async () => {
+  for (let i = 0; i < 20; i++) await deny(denied({ orgId }));
+  expect(await denials()).toHaveLength(3);
+  const [other] = membersOf(orgId, 1);
+  await deny(denied({ orgId, userId: other }));
+  expect((await denials()).map(({ personId }) => personId)).toContain(other);
+  // Nobody else is in the log of a Personal tenant.
+  for (let i = 0; i < 20; i++) await deny(denied({}));
+  await arrived(12, member, {});
 });
 
 test('deletes events after their retention time, and those of a purged Org', async () => {

@@ -21,6 +21,7 @@ import {
   WorkspaceSummary,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { openAuditLimits } from '../src/audit/limits.js';
 import { auditCollection } from '../src/audit/records.js';
 import { config } from '../src/config.js';
 import { createMessaging } from '../src/service.js';
@@ -124,14 +125,16 @@ export async function openTestStage() {
     /** Returns the dependencies for recording audit events, on the same store. */
     async auditParts() {
       const { store, log, bus, systemCall, client: clientOf } = stage.own;
+      const settings = readConfig(config, {});
+      const auditEvents = await store.collection(auditCollection);
       return {
-        settings: readConfig(config, {}),
+        settings,
         log,
         store,
-        auditEvents: await store.collection(auditCollection),
+        auditEvents,
+        auditLimits: await openAuditLimits({ settings, store, auditEvents, now }),
         memberships: await createMembershipCache(clientOf(contracts.directory), bus),
         systemCall,
-        now: Date.now,
       };
     },
     checks,
