@@ -140,6 +140,18 @@ describe('a tool call', () => {
     }
   });
 
+  test('with thousands of words to find operations by, or of unknown arguments, is an error that names only some', async () => {
+    const { json } = await send(call('operations', { q: 'a '.repeat(50_000) }));
+    expect(json).toMatchObject({ result: { isError: true } });
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, 1]));
+    for (const name of ['create', 'list', 'call']) {
+      const args = name === 'call' ? { operation: 'listWorkspaces', arguments: many } : many;
+      const answer = await send(call(name, args));
+      expect(answer.json).toMatchObject({ result: { isError: true } });
+      expect(answer.text.length).toBeLessThan(100_000);
+    }
+  });
+
   test('with a path in an id is sent to its own operation', async () => {
     for (const id of ['../me', '..%2fme', '?x=1', '#', 'a/b', '\r\nX-Tenant: personal', '💥']) {
       const { json } = await send(call('call', { operation: 'getResource', arguments: { resource_id: id } }));

@@ -16,6 +16,7 @@ import type { EventStreams } from './event-streams.js';
 import type { FairShares } from './fair-shares/index.js';
 import { createInProcessClient, type OpenInProcess } from './in-process.js';
 import type { LargeBodies } from './large-bodies/index.js';
+import type { AnswerReader } from './mcp/answers/index.js';
 import { serveMcp } from './mcp/serve.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import type { Denials } from './middleware/denials.js';
@@ -45,6 +46,7 @@ export interface AppParts {
   readonly streams: EventStreams;
   /** Reads large bodies in worker threads. */
   readonly largeBodies: LargeBodies;
+  readonly answers: AnswerReader;
   /** Refuses requests when this process is overloaded. */
   readonly createLimiter: CreateLimiter;
   readonly shedding: Shedding;
@@ -83,6 +85,7 @@ export function createApp(parts: AppParts): Koa {
       settings,
       routes: parts.routes,
       send: open,
+      answers: parts.answers,
       gates: [authentication, rateGate({ limits: [], scope: 'none' })],
     }) as Koa.Middleware,
   );

@@ -73,11 +73,11 @@ export function createInProcessClient(listener: RequestListener): OpenInProcess 
     });
 }
 
-/** Reads the text of an answer. */
-export async function readText(response: IncomingMessage): Promise<string> {
+/** Reads the bytes of an answer. */
+export async function readAll(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 /** Reads the bytes of an answer. Returns undefined, and closes its connection, if there are more than `maxBytes`. */

@@ -18,6 +18,7 @@ import { createFairShares, sharesOf } from './fair-shares/index.js';
 import { shareOfVisitors } from './fair-shares/visitors.js';
 import { watchUtilization } from './fair-shares/watch-utilization.js';
 import { openLargeBodies } from './large-bodies/index.js';
+import { openAnswerReader } from './mcp/answers/index.js';
 import { createDenials } from './middleware/denials.js';
 import { type CreateLimiter, createLocalLimiter, createSharedLimiters } from './middleware/limiters.js';
 import { createOpenStreams } from './middleware/open-streams.js';
@@ -79,10 +80,12 @@ export const gateway = defineService({
     });
     const refusals = createRefusals(host.log);
     const largeBodies = openLargeBodies(settings);
+    const answerReader = openAnswerReader(settings);
     const app = createApp({
       settings,
       routes,
       largeBodies,
+      answers: answerReader,
       invoke: (route) => invokers.get(route.fullMethod) as Invoke,
       invokeStream: ({ fullMethod }) => invokers.get(fullMethod) as unknown as InvokeStream,
       authentication: {
@@ -134,6 +137,7 @@ export const gateway = defineService({
         streams.close();
         await server?.close(DRAIN_MS);
         await largeBodies.close();
+        await answerReader.close();
         fairShares.close();
         await denials.close();
         await refusals.close();

@@ -29,6 +29,7 @@ import { createFairShares, type FairShares, sharesOf } from '../src/fair-shares/
 import { shareOfVisitors } from '../src/fair-shares/visitors.js';
 import { watchUtilization } from '../src/fair-shares/watch-utilization.js';
 import { openLargeBodies } from '../src/large-bodies/index.js';
+import { openAnswerReader } from '../src/mcp/answers/index.js';
 import { createLocalLimiter } from '../src/middleware/limiters.js';
 import { createFailureLimit } from '../src/middleware/rate-limit.js';
 import { createOpenPages } from '../src/raw/open.js';
@@ -101,6 +102,7 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
     );
   const share = shareOfVisitors(fairShares, settings.requestTimeoutMs);
   const largeBodies = openLargeBodies(settings);
+  const answers = openAnswerReader(settings);
   const app = createApp({
     createLimiter: createLocalLimiter,
     invokeStream: () => () => {
@@ -108,6 +110,7 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
     },
     streams: createEventStreams({ require: () => {}, open: () => () => {} }),
     largeBodies,
+    answers,
     fairShares,
     share,
     denials: { note: () => {} },
@@ -188,6 +191,7 @@ export async function openAuthStage(publicUrl: string, port = 0, options: StageO
     close: async () => {
       await server.close(0);
       await largeBodies.close();
+      await answers.close();
       fairShares.close();
     },
   };

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { enumChoices, shapesOf } from '../src/descriptors/shape.js';
-import { createInProcessClient, readText } from '../src/in-process.js';
+import { createInProcessClient, readAll } from '../src/in-process.js';
+import { type AskedPart, openAnswerReader } from '../src/mcp/answers/index.js';
+import { readAnswer } from '../src/mcp/answers/read.js';
 import { keyOfStep } from '../src/mcp/api/keys.js';
 import { effectOf, indexOperations, requestOf } from '../src/mcp/api/operations.js';
 import { describeOperation } from '../src/mcp/catalogue/describe.js';
@@ -118,7 +120,10 @@ describe('the hand-picked tools', () => {
     const whole = `${'a'.repeat(999)}${'😀'.repeat(1_500)}`;
     const read = FIND.find(({ name }) => name === 'read');
     const data = { id: 'one', type: 'document', content: whole };
-    const context = { send: async () => ({ data, request_id: 'req_1' }), publicUrl: '', resultChars: 2_000 };
+    const bytes = Buffer.from(JSON.stringify({ data, request_id: 'req_1' }));
+    const send = async (_operation: string, _args: object, part?: AskedPart) =>
+      readAnswer(bytes, { maxChars: 8_000, part }).answer;
+    const context = { send, publicUrl: '', resultChars: 2_000 };
     let text = '';
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       const part: string = (await read?.run({ resource_id: 'one', offset }, context as never))?.text ?? '';
@@ -158,6 +163,47 @@ describe('the key of a tool call', () => {
   });
 });
 
+describe('an answer of the API', () => {
+  const rows = Array.from({ length: 500 }, (_, i) => ({ id: `r${i}`, cells: { a: 'x'.repeat(400) } }));
+  const bytesOf = (data: object) => Buffer.from(JSON.stringify({ data, page: { total: 500 }, request_id: 'req_1' }));
+
+  test('is read whole if a result may show it', () => {
+    const data = { rows: rows.slice(0, 3), row_count: 3 };
+    const whole = readAnswer(bytesOf(data), { maxChars: 10_000, part: undefined });
+    expect(whole).toEqual({ answer: { data, page: { total: 500 }, request_id: 'req_1' }, isShortened: false });
+  });
+
+  test('is shortened where a result ends, and keeps its facts', () => {
+    const { answer, isShortened } = readAnswer(bytesOf({ rows, row_count: 500 }), {
+      maxChars: 10_000,
+      part: undefined,
+    });
+    expect(isShortened).toBe(true);
+    expect(answer).toMatchObject({ page: { total: 500 }, request_id: 'req_1', data: { row_count: 500 } });
+    const shown = answer.data.rows as typeof rows;
+    expect(shown.slice(0, -1)).toEqual(rows.slice(0, shown.length - 1));
+    expect(JSON.stringify(shown).length).toBeLessThan(15_000);
+  });
+
+  test('has the part of the content that was asked for, in characters', () => {
+    const content = `${'é'.repeat(99_999)}😀${'z'.repeat(100_000)}`;
+    const shape = { maxChars: 1_000, part: { from: 99_990, chars: 10 } };
+    const { answer, isShortened } = readAnswer(bytesOf({ content, version: 3 }), shape);
+    expect(answer).toMatchObject({ data: { version: 3 }, part: { text: 'é'.repeat(9), end: 99_999, total: 200_001 } });
+    expect(answer.data).not.toHaveProperty('content');
+    expect(isShortened).toBe(false);
+  });
+
+  test('is read by a thread if it is large', async () => {
+    const reader = openAnswerReader({ bodiesWaiting: 8 });
+    const bytes = bytesOf({ rows });
+    const { answer, isShortened } = await reader.read('tenant', bytes, { maxChars: 10_000, part: undefined });
+    expect({ length: bytes.length, isShortened }).toEqual({ length: 0, isShortened: true });
+    expect((answer.data.rows as typeof rows)[0]).toEqual(rows[0]);
+    await reader.close();
+  });
+});
+
 describe('a result', () => {
   test('is cut at its limit between characters, reports it, and omits longer structured content', () => {
     const structured = { data: { text: 'x'.repeat(3_000) }, request_id: 'req_1' };
@@ -166,6 +212,16 @@ describe('a result', () => {
     expect(part?.text.slice(0, 2_000)).toBe(`${'x'.repeat(1_999)}\n`);
     expect(part?.text).toMatch(/\[Cut: 1999 of 4002 characters are shown/);
     expect(structuredContent).toEqual({ truncated: true, request_id: 'req_1' });
+  });
+
+  test('reports what was left out of the answer, also if its text is short', () => {
+    const structured = { data: { rows: [] }, request_id: 'req_1' };
+    expect(resultOf({ text: 'one row', structured }, 2_000, true)).toEqual({
+      content: [
+        { type: 'text', text: expect.stringMatching(/^one row\n\n\[Cut: only the first 7 characters are shown/) },
+      ],
+      structuredContent: { truncated: true, request_id: 'req_1' },
+    });
   });
 
   test('is complete within its limit', () => {
@@ -211,7 +267,7 @@ describe('a request within the process', () => {
     });
     const response = await send(request);
     expect([response.statusCode, response.headers['x-answer']]).toEqual([201, 'yes']);
-    expect(JSON.parse(await readText(response))).toEqual(['POST', '/a?b=c', 'b', '2', 'é', '10.1.2.3', true]);
+    expect(JSON.parse(String(await readAll(response)))).toEqual(['POST', '/a?b=c', 'b', '2', 'é', '10.1.2.3', true]);
   });
 
   test('that is aborted closes the connection of its answer', async () => {

@@ -18,10 +18,10 @@ import { createServerFactory, fromAuthInfo } from './server.js';
 type Ctx = ParameterizedContext<State>;
 
 /** Creates the middleware that handles the requests to the MCP server. */
-export function createMcpServer({ settings, routes, send, gates }: McpParts): Middleware<State> {
+export function createMcpServer({ settings, routes, send, answers, gates }: McpParts): Middleware<State> {
   const { publicUrl, mcpResultChars: resultChars, mcpWaitSeconds } = settings;
   const waitMs = mcpWaitSeconds * 1000;
-  const makeServer = createServerFactory({ routes, send, publicUrl, resultChars, waitMs });
+  const makeServer = createServerFactory({ routes, send, answers, publicUrl, resultChars, waitMs });
   // The tools of a credential never change, so clients have nothing to subscribe to.
   const handler = createMcpHandler(fromAuthInfo(makeServer), { maxSubscriptions: 0 });
   const own = [new URL(publicUrl).hostname, ...localhostAllowedHostnames()];

@@ -1,13 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { cutBefore } from './answers/index.js';
 import type { OperationFailed } from './api/errors.js';
-import { cutBefore } from './tools/markdown.js';
 import type { ToolAnswer } from './tools/tool.js';
 
-/** Converts a tool's answer to an MCP result. Text longer than `maxChars` is truncated, with a note that says so. */
-export function resultOf({ text, structured }: ToolAnswer, maxChars: number): CallToolResult {
-  const content = [{ type: 'text' as const, text: cutText(text, maxChars) }];
+/**
+ * Converts a tool's answer to an MCP result. Text longer than `maxChars` is truncated, with a note that says so; the note
+ * is there too if the text is not about all that the API has answered.
+ */
+export function resultOf({ text, structured }: ToolAnswer, maxChars: number, hasLeftOut = false): CallToolResult {
+  const content = [{ type: 'text' as const, text: cutText(text, maxChars, hasLeftOut) }];
   if (structured === undefined) return { content };
-  const isTooLong = JSON.stringify(structured).length > maxChars;
+  const isTooLong = hasLeftOut || JSON.stringify(structured).length > maxChars;
   return { content, structuredContent: isTooLong ? { truncated: true, ...idOf(structured) } : { ...structured } };
 }
 
@@ -29,9 +32,10 @@ function idOf(structured: Readonly<Record<string, unknown>>): Record<string, unk
   return { ...(id === undefined ? {} : { request_id: id }), ...(page === undefined ? {} : { page }) };
 }
 
-function cutText(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const end = cutBefore(text, maxChars);
-  const note = `[Cut: ${end} of ${text.length} characters are shown. Ask for less: a smaller \`limit\`, fewer \`fields\`, or the next part.]`;
+function cutText(text: string, maxChars: number, hasLeftOut: boolean): string {
+  if (text.length <= maxChars && !hasLeftOut) return text;
+  const end = cutBefore(text, Math.min(maxChars, text.length));
+  const shown = hasLeftOut ? `only the first ${end}` : `${end} of ${text.length}`;
+  const note = `[Cut: ${shown} characters are shown. Ask for less: a smaller \`limit\`, fewer \`fields\`, or the next part.]`;
   return `${text.slice(0, end)}\n\n${note}`;
 }

@@ -3,6 +3,7 @@ import type { Settings } from '../config.js';
 import type { OpenInProcess } from '../in-process.js';
 import type { State } from '../middleware/state.js';
 import type { Route } from '../routes.js';
+import type { AnswerReader } from './answers/index.js';
 
 export const MCP_PATH = '/mcp';
 
@@ -14,6 +15,7 @@ export interface McpParts {
   readonly routes: readonly Route[];
   /** Sends a request through all of the API's middleware. */
   readonly send: OpenInProcess;
+  readonly answers: AnswerReader;
   /** The gates that every message passes: authentication and rate limits. */
   readonly gates: readonly Middleware<State>[];
 }

@@ -9,13 +9,15 @@ import {
 } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
 import type { OpenInProcess } from '../in-process.js';
+import { createFaults } from '../request/faults.js';
 import type { Route } from '../routes.js';
 import { SERVER_VERSION } from '../version.js';
+import type { AnswerReader } from './answers/index.js';
 import { type Carrier, carrierOf } from './api/caller.js';
 import { asOperationFailed, OperationFailed } from './api/errors.js';
 import type { CallIdentity, CallMeta } from './api/keys.js';
 import { type Arguments, indexOperations } from './api/operations.js';
-import { createSender, type SenderParts } from './api/send.js';
+import { createSender, type Sender, type SenderParts } from './api/send.js';
 import { createCatalogue } from './catalogue/index.js';
 import { describeTool, mayUse, routesOfTool } from './offer.js';
 import { errorResultOf, resultOf } from './result.js';
@@ -28,6 +30,7 @@ import { WRITE } from './tools/write.js';
 export interface McpServerParts {
   readonly routes: readonly Route[];
   readonly send: OpenInProcess;
+  readonly answers: AnswerReader;
   readonly publicUrl: string;
   /** Maximum number of characters of text in a result. */
   readonly resultChars: number;
@@ -60,7 +63,8 @@ export function createServerFactory(parts: McpServerParts): (carrier: Carrier) =
       { tool, described: describeTool(tool, operations), routes: routesOfTool(tool, operations) },
     ]),
   );
-  const senderParts: SenderParts = { operations, send: parts.send };
+  const { send, answers, resultChars } = parts;
+  const senderParts: SenderParts = { operations, send, answers, resultChars };
 
   return (carrier) => {
     const server = new Server(
@@ -90,20 +94,27 @@ export function createServerFactory(parts: McpServerParts): (carrier: Carrier) =
           tool: name,
           args,
         };
-        return resultOf(await offered.tool.run(args, contextOf(identity, context)), parts.resultChars);
+        const signal = AbortSignal.any([carrier.signal, context.mcpReq.signal]);
+        const sender = createSender(senderParts, carrier, identity, signal);
+        const answer = await offered.tool.run(args, contextOf(identity, context, sender, signal));
+        return resultOf(answer, resultChars, sender.hasLeftOut());
       } catch (thrown) {
         return failed(thrown);
       }
     });
 
-    function contextOf(identity: CallIdentity, context: ServerContext): ToolContext {
-      const signal = AbortSignal.any([carrier.signal, context.mcpReq.signal]);
+    function contextOf(
+      identity: CallIdentity,
+      context: ServerContext,
+      sender: Sender,
+      signal: AbortSignal,
+    ): ToolContext {
       return {
         signal,
         publicUrl: parts.publicUrl,
-        resultChars: parts.resultChars,
+        resultChars,
         waitMs: parts.waitMs,
-        send: createSender(senderParts, carrier, identity, signal),
+        send: sender.send,
         mayUse: (operation) => {
           const route = operations.get(operation);
           return route !== undefined && mayUse(carrier.caller, route);
@@ -144,21 +155,18 @@ function requireOffered(offered: OfferedTool, { caller, requestId }: Carrier): v
   );
 }
 
-/** Refuses arguments that do not fit a tool's schema. The error names all unknown and missing arguments. */
+/** Refuses arguments that do not fit a tool's schema. The error names unknown and missing arguments. */
 function requireValid(validator: CfWorkerJsonSchemaValidator, { described }: OfferedTool, args: Arguments): void {
   const { properties = {}, required = [] } = described.inputSchema;
   const known = Object.keys(properties).join(', ');
-  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name));
-  const missing = required.filter((name) => args[name] === undefined || args[name] === null);
-  const faults = [
-    ...unknown.map((param) => ({
-      param,
-      code: 'unknown_field',
-      message: `${param} is not an argument, but ${known}.`,
-    })),
-    ...missing.map((param) => ({ param, code: 'missing_field', message: `${param} is required.` })),
-  ];
-  if (faults.length > 0) throw invalidFields(faults);
+  const faults = createFaults();
+  for (const name of Object.keys(args)) {
+    if (!Object.hasOwn(properties, name)) faults.add(name, 'unknown_field', `is not an argument, but ${known}.`);
+  }
+  for (const name of required) {
+    if (args[name] === undefined || args[name] === null) faults.add(name, 'missing_field', 'is required.');
+  }
+  if (faults.list.length > 0) throw invalidFields(faults.list);
   const outcome = validator.getValidator(described.inputSchema as JsonSchemaType)(args);
   if (!outcome.valid) throw invalidField('arguments', 'invalid_value', outcome.errorMessage);
 }

@@ -35,6 +35,7 @@ import { createFairShares, sharesOf } from '../../src/fair-shares/index.js';
 import { shareOfVisitors } from '../../src/fair-shares/visitors.js';
 import { watchUtilization } from '../../src/fair-shares/watch-utilization.js';
 import { openLargeBodies } from '../../src/large-bodies/index.js';
+import { openAnswerReader } from '../../src/mcp/answers/index.js';
 import { createLocalLimiter } from '../../src/middleware/limiters.js';
 import { createFailureLimit, createRateGate } from '../../src/middleware/rate-limit.js';
 import { createOpenPages, type OpenParts } from '../../src/raw/open.js';
@@ -145,6 +146,7 @@ export async function openPagesStage(
     },
     streams: createEventStreams({ require: () => {}, open: () => () => {} }),
     largeBodies: openLargeBodies(settings),
+    answers: openAnswerReader(settings),
     fairShares,
     share,
     shedding: openShedding({ maxConcurrent: 0, maxDelayMs: 0 }),

@@ -2,6 +2,7 @@ import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { invalidFields } from '@commonplace/kit/errors';
 import { BATCH_METHOD } from '../../batch/gate.js';
 import { pathParams } from '../../request/endpoint.js';
+import { createFaults } from '../../request/faults.js';
 import { PAGE_KEYS } from '../../request/page.js';
 import type { Route } from '../../routes.js';
 
@@ -70,11 +71,10 @@ export function requestOf(route: Route, args: Arguments): OperationRequest {
 
 function queryOf(route: Route, args: readonly (readonly [string, unknown])[]): string {
   const known = queryNames(route);
-  const unknown = args.filter(([name]) => !known.has(name));
-  if (unknown.length > 0) {
-    const names = [...known].join(', ');
-    throw invalidFields(unknown.map(([name]) => fault(name, 'unknown_parameter', `is not one of ${names}.`)));
-  }
+  const names = [...known].join(', ');
+  const faults = createFaults();
+  for (const [name] of args) if (!known.has(name)) faults.add(name, 'unknown_parameter', `is not one of ${names}.`);
+  if (faults.list.length > 0) throw invalidFields(faults.list);
   const query = new URLSearchParams();
   for (const [name, value] of args) if (value !== null) query.append(name, textOf(value));
   return query.size === 0 ? '' : `?${query}`;

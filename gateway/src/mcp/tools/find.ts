@@ -1,5 +1,6 @@
+import type { TextPart } from '../answers/index.js';
 import { CURSOR, choice, LIMIT, list, PAGE_ROWS, text } from './fields.js';
-import { cutBefore, factsOf, footOf, inline, itemsOf, paragraphs, tableOf } from './markdown.js';
+import { factsOf, footOf, inline, itemsOf, paragraphs, tableOf } from './markdown.js';
 import type { Tool } from './tool.js';
 
 type Found = Readonly<Record<string, unknown>> & {
@@ -117,27 +118,24 @@ const read: Tool = {
       const file = mayUse('getFile') ? (await send('getFile', { resource_id: id })).data : undefined;
       return { text: paragraphs(head, factsOf(file ?? {})), structured: { ...facts, ...(file && { file }) } };
     }
-    const content = (await send('getContent', { resource_id: id, ...(data.type === 'table' && { limit: PAGE_ROWS }) }))
-      .data;
-    const version = factsOf({ version: content.version });
     if (data.type === 'table') {
-      return { text: paragraphs(`${head}\n${version}`, rowsText(content)), structured: { ...facts, content } };
+      const { data: content } = await send('getContent', { resource_id: id, limit: PAGE_ROWS });
+      const top = `${head}\n${factsOf({ version: content.version })}`;
+      return { text: paragraphs(top, rowsText(content)), structured: { ...facts, content } };
     }
-    const whole =
-      typeof content.content === 'string' ? content.content : JSON.stringify(content.content ?? content, null, 2);
-    const part = partOf(whole, Number(offset), context.resultChars - FACTS_CHARS);
-    const { content: _, ...rest } = content;
-    return { text: paragraphs(`${head}\n${version}`, part), structured: { ...facts, content: rest } };
+    const asked = { from: Number(offset), chars: context.resultChars - FACTS_CHARS };
+    const { data: content, part } = await send('getContent', { resource_id: id }, asked);
+    const top = `${head}\n${factsOf({ version: content.version })}`;
+    return { text: paragraphs(top, partText(part)), structured: { ...facts, content } };
   },
 };
 
-function partOf(whole: string, offset: number, chars: number): string {
-  const end = cutBefore(whole, Math.min(offset + chars, whole.length));
-  const part = whole.slice(offset, end);
-  const more =
-    end < whole.length ? `[${end} of ${whole.length} characters so far. Go on with \`offset\`: ${end}.]` : '';
-  return paragraphs(part, more);
+function partText({ text, end, total }: TextPart = NOTHING): string {
+  const more = end < total ? `[${end} of ${total} characters so far. Go on with \`offset\`: ${end}.]` : '';
+  return paragraphs(text, more);
 }
+
+const NOTHING: TextPart = { text: '', end: 0, total: 0 };
 
 /** Renders a page of a table as Markdown, with the ids of its columns and rows. */
 export function rowsText(content: Readonly<Record<string, unknown>>): string {

@@ -5,6 +5,9 @@ import { text } from './fields.js';
 import { paragraphs, tableOf } from './markdown.js';
 import type { Tool } from './tool.js';
 
+/** Maximum number of characters of the words that are looked for, as each is compared with those of each operation. */
+const MAX_Q_CHARS = 200;
+
 /** Creates the two tools by which a model can find and call all operations of the API. */
 export function createRest(operations: Operations, catalogue: () => Promise<Catalogue>): readonly Tool[] {
   const find: Tool = {
@@ -15,7 +18,10 @@ export function createRest(operations: Operations, catalogue: () => Promise<Cata
       'forms, publications, automations, schedules, imports, exports …). With `operation`: its arguments as JSON Schema.',
     operations: [],
     properties: {
-      q: text('Words of the name, the path or the summary, such as `tag` or `snapshot create`.'),
+      q: {
+        ...text('Words of the name, the path or the summary, such as `tag` or `snapshot create`.'),
+        maxLength: MAX_Q_CHARS,
+      },
       operation: text('Name of one operation, such as `createTag`, whose arguments you need.'),
     },
     required: [],

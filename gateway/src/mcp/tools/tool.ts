@@ -2,7 +2,7 @@ import type { Schema } from '../../openapi/values.js';
 import type { Arguments } from '../api/operations.js';
 import type { SendOperation } from '../api/send.js';
 
-export type { OperationAnswer } from '../api/send.js';
+export type { OperationAnswer } from '../answers/index.js';
 
 /** What the run of a tool can use. */
 export interface ToolContext {
