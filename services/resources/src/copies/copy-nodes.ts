@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { copyComments } from '../comments/commands.js';
 import type { PreparedWrite, Renaming } from '../content/kind.js';
 import type { Copier, GrantTerms } from '../domain/grant.js';
@@ -37,7 +38,10 @@ export interface CopyTerms {
 /** Number of contents that are prepared concurrently. */
 const CONCURRENCY = 8;
 
-/** Adds copies to this call's work, with their contents. Returns them in the same order. */
+/**
+ * Adds copies to this call's work, with their contents, and lets other requests run in between. Returns them in the same
+ * order.
+ */
 export async function copyNodes(
   parts: CopyParts,
   targets: readonly CopyTarget[],
@@ -47,6 +51,7 @@ export async function copyNodes(
   const now = new Date().toISOString();
   const tags = await tagsOfCopies(parts, targets, terms.newTags, context);
   const copies: Node[] = [];
+  const breathe = createBreathe(context.signal);
   for (let at = 0; at < targets.length; at += CONCURRENCY) {
     const some = targets
       .slice(at, at + CONCURRENCY)
@@ -62,6 +67,7 @@ export async function copyNodes(
       const copy = await insert(parts, holder, contents[i], context);
       copies.push(await withGrants(parts, one, copy, terms, context));
       if (terms.withComments && holder.type === 'document') await copyComments(parts, one.from, holder, context);
+      await breathe();
     }
   }
   if (terms.template) return copies;

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import { copyId, type PlannedCopy } from '../domain/copy.js';
 import type { Node, Place } from '../domain/node.js';
@@ -33,12 +34,14 @@ export async function copyPlanned(
   const { root } = terms;
   const homes = new Map<string, Home | undefined>(root && [[root.to.id, root.to]]);
   const targets: CopyTarget[] = [];
+  const breathe = createBreathe(context.signal);
   for (const { id: sourceId, parentId, managed: granted = false, restricted: narrower = false } of planned) {
     const from = sources.get(sourceId);
     const parentKey = parentId === root?.from ? root.to.id : copyId(key, parentId);
     if (!homes.has(parentKey)) homes.set(parentKey, await homeOf(parts, parentKey, context));
     const home = homes.get(parentKey);
     const id = copyId(key, sourceId);
+    await breathe();
     if (from === undefined || home === undefined) {
       homes.set(id, undefined);
       continue;

@@ -1,12 +1,22 @@
 import { personBehind } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { WorkspaceRequired } from '@commonplace/platform/memberships';
 import type { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
 import { countComments } from '../comments/queries.js';
 import { MAX_COPIED_BYTES, MAX_DEPTH } from '../config.js';
-import { copiedBytes, copyId, copyName, inPieces, type Layout, layOut, type SourceNode } from '../domain/copy.js';
+import {
+  copiedBytes,
+  copyId,
+  copyName,
+  inPieces,
+  type Layout,
+  layOut,
+  type PlannedCopy,
+  type SourceNode,
+} from '../domain/copy.js';
 import type { Copier } from '../domain/grant.js';
 import { isAttachment, type Node, parentId } from '../domain/node.js';
 import { MIN_ROLE, may } from '../domain/role.js';
@@ -26,6 +36,7 @@ import { copyPlanned } from './copy-planned.js';
 import { makeCopiedTags } from './copy-tags.js';
 import type { CopyParts } from './parts.js';
 import { copyPieceId } from './records.js';
+import { renamingOf } from './renaming.js';
 import { attachmentsOf, type Sources, sourcesBelow, whyNotCopied } from './sources.js';
 
 export interface CopyResult extends Omit<Sources, 'nodes'> {
@@ -56,15 +67,15 @@ export async function copyResource(
   const position = await requestedPosition(parts, destination.key, request.position, subject, context);
   const gather = (request.includeChildren ?? true) ? sourcesBelow : attachmentsOf;
   const { nodes, skipped, skippedCount } = await gather(parts, node, subject);
-  const layout = layOut(node, nodes);
+  const breathe = createBreathe(context.signal);
+  const layout = await layOut(node, nodes, breathe);
   await requireRoom(parts, destination, layout, id, context);
 
   const sizes = request.includeComments ? await withComments(parts, [node, ...nodes]) : [node, ...nodes];
   const bytes = sizes.reduce((sum, one) => sum + copiedBytes(one), 0);
   const running = layout.copies.length >= parts.settings.inlineCopy || (nodes.length > 0 && bytes > MAX_COPIED_BYTES);
-  const sources = new Set([node.id, ...nodes.map((one) => one.id)]);
   const terms = {
-    renamed: (source: string) => (sources.has(source) ? copyId(key, source) : undefined),
+    renamed: await renamingOf(key, [node, ...nodes], breathe),
     withComments: request.includeComments,
     grants,
     copier,
@@ -92,7 +103,7 @@ export async function copyResource(
     context,
   );
   if (running)
-    queue(
+    await queue(
       parts,
       key,
       request,
@@ -171,23 +182,31 @@ async function requireRoom(
 }
 
 /** Stores the plan of a copy job in pieces. Returns the number of pieces. */
-export function planPieces(
+export async function planPieces(
   parts: CopyParts,
   { id, tenant }: Pick<TreeJob, 'id' | 'tenant'>,
   layout: Layout,
   nodes: readonly CopiedSize[],
-  { work }: CallContext,
-): number {
-  const sizes = new Map(nodes.map((one) => [one.id, copiedBytes(one)]));
-  const pieces = inPieces(layout.copies, parts.settings.inlineCopy, MAX_COPIED_BYTES, (one) => sizes.get(one.id) ?? 0);
+  { work, signal }: CallContext,
+): Promise<number> {
+  const breathe = createBreathe(signal);
+  const sizes = new Map<string, number>();
+  for (const one of nodes) {
+    sizes.set(one.id, copiedBytes(one));
+    await breathe();
+  }
+  const { inlineCopy } = parts.settings;
+  const sizeOf = ({ id: source }: PlannedCopy) => sizes.get(source) ?? 0;
+  const pieces = await inPieces(layout.copies, inlineCopy, MAX_COPIED_BYTES, sizeOf, breathe);
   for (const [number, copies] of pieces.entries()) {
     work.insert(parts.copyPieces, { id: copyPieceId(id, number), tenant, jobId: id, number, copies });
+    await breathe();
   }
   return pieces.length;
 }
 
 /** Queues the job that copies the descendants, with its plan. */
-function queue(
+async function queue(
   parts: CopyParts,
   id: string,
   { resourceId, includeComments }: CopyResourceRequest,
@@ -196,9 +215,9 @@ function queue(
   nodes: readonly CopiedSize[],
   rights: Pick<CopyProgress, 'grants' | 'copier' | 'reader'>,
   context: CallContext,
-): void {
+): Promise<void> {
   const { tenant, workspaceId } = head;
-  const pieces = planPieces(parts, { id, tenant }, layout, nodes, context);
+  const pieces = await planPieces(parts, { id, tenant }, layout, nodes, context);
   const createdAt = new Date().toISOString();
   context.work.insert(parts.jobs, {
     id,

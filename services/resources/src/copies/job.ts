@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import type { HeldJob } from '@commonplace/kit/jobs';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { copyId } from '../domain/copy.js';
 import type { Node } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
 import { jobContext } from '../nodes/job-context.js';
@@ -10,6 +10,7 @@ import type { CopyTerms } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
 import type { CopyParts } from './parts.js';
 import { copyPieceId, copyPieces } from './records.js';
+import { renamingOf } from './renaming.js';
 
 /** Number of pieces after which other jobs get their turn. */
 const PIECES_AT_ONCE = 20;
@@ -37,13 +38,10 @@ function progressOf({ copy }: TreeJob): CopyProgress {
 }
 
 async function termsOf(parts: CopyParts, job: TreeJob): Promise<CopyTerms> {
-  const planned = (await copyPieces(parts.copyPieces, job.id)).flatMap(({ copies }) => copies);
-  const { sourceId, reader, grants, copier, withComments = false, formOnly = false } = progressOf(job);
-  const sources = new Set([sourceId, ...planned.map(({ id }) => id)]);
-  const renamed = (id: string) => (sources.has(id) ? copyId(job.id, id) : undefined);
+  const { reader, grants, copier, withComments = false, formOnly = false } = progressOf(job);
   const readable = (nodes: readonly Node[]) => parts.policy.areReadableBy(nodes, reader as Caller, parts.systemCall());
   return {
-    renamed,
+    renamed: await renamingOf(job.id, sourcesOf(parts, job), createBreathe()),
     withComments,
     grants,
     copier,
@@ -54,6 +52,11 @@ async function termsOf(parts: CopyParts, job: TreeJob): Promise<CopyTerms> {
     formOnly,
     ...(reader !== undefined && { readable }),
   };
+}
+
+async function* sourcesOf(parts: CopyParts, job: TreeJob): AsyncIterable<{ readonly id: string }> {
+  yield { id: progressOf(job).sourceId };
+  for await (const { copies } of copyPieces(parts.copyPieces, job.id)) yield* copies;
 }
 
 function rootOf(job: TreeJob): CopyTerms['root'] {
@@ -76,7 +79,7 @@ export function finishCopy(parts: CopyParts, job: HeldJob<TreeJob>): Promise<voi
 
 /** Deletes the plan of a copy job. */
 export async function removePlan(parts: Pick<CopyParts, 'copyPieces'>, job: TreeJob, work: UnitOfWork): Promise<void> {
-  for (const piece of await copyPieces(parts.copyPieces, job.id)) work.remove(parts.copyPieces, piece);
+  for await (const piece of copyPieces(parts.copyPieces, job.id)) work.remove(parts.copyPieces, piece);
 }
 
 /** Deletes a copy job with its plan. */

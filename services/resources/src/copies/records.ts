@@ -1,4 +1,4 @@
-import { type Collection, type CollectionSpec, findAll, type StoredRecord } from '@commonplace/kit/store';
+import { type Collection, type CollectionSpec, findEach, type StoredRecord } from '@commonplace/kit/store';
 import type { PlannedCopy } from '../domain/copy.js';
 
 /** One piece of the plan of a copy job, made when the job was created. */
@@ -19,10 +19,10 @@ export function copyPieceId(jobId: string, number: number): string {
   return `${jobId}:${number}`;
 }
 
-/** Number of pieces that one query reads. */
-const PAGE = 100;
+/** Number of pieces that one query reads, each with hundreds of entries. */
+const PAGE = 10;
 
-/** Returns all pieces of a job in order. */
-export function copyPieces(pieces: Collection<CopyPiece>, jobId: string): Promise<CopyPiece[]> {
-  return findAll(pieces, { where: { jobId }, sort: ['number'] }, PAGE);
+/** Yields all pieces of a job in order. */
+export function copyPieces(pieces: Collection<CopyPiece>, jobId: string): AsyncIterable<CopyPiece> {
+  return findEach(pieces, { where: { jobId }, sort: ['number'] }, PAGE);
 }

@@ -1,4 +1,5 @@
 import { derivedId } from '@commonplace/kit/id';
+import { type Breathe, sortInSlices } from '@commonplace/kit/slices';
 import type { Node } from './node.js';
 
 /** Maximum length of a name in code points. */
@@ -43,19 +44,19 @@ export interface Layout {
   readonly children: number;
 }
 
-/** Plans the copies of the nodes below a head, which may be a root. */
-export function layOut(
+/** Plans the copies of the nodes below a head, which may be a root. Siblings keep their order. */
+export async function layOut(
   { id: headId, boundary: headBoundary }: Pick<Node, 'id' | 'boundary'>,
   below: readonly Pick<SourceNode, 'id' | 'ancestors' | 'boundary' | 'managed'>[],
-): Layout {
+  breathe: Breathe,
+): Promise<Layout> {
   const levels = new Map([[headId, 0]]);
   const boundaries = new Map([[headId, headBoundary]]);
   const widths = new Map<string, number>();
   const copies: PlannedCopy[] = [];
   let height = 0;
-  for (const { id, ancestors, boundary, managed } of [...below].sort(
-    (a, b) => a.ancestors.length - b.ancestors.length,
-  )) {
+  const byLevel = await sortInSlices(below, (a, b) => a.ancestors.length - b.ancestors.length, breathe);
+  for (const { id, ancestors, boundary, managed } of byLevel) {
     const parentId = ancestors.findLast((above) => levels.has(above)) ?? headId;
     const level = (levels.get(parentId) as number) + 1;
     levels.set(id, level);
@@ -64,6 +65,7 @@ export function layOut(
     widths.set(parentId, (widths.get(parentId) ?? 0) + 1);
     height = Math.max(height, level);
     copies.push({ id, parentId, ...(managed && { managed }), ...(restricted && { restricted }) });
+    await breathe();
   }
   let width = 0;
   for (const count of widths.values()) width = Math.max(width, count);
@@ -76,7 +78,13 @@ export function copiedBytes({ type, sizeBytes }: Pick<SourceNode, 'type' | 'size
 }
 
 /** Splits a list into pieces of up to `maxEntries` entries and `bytes` bytes; a larger entry is a piece by itself. */
-export function inPieces<T>(list: readonly T[], maxEntries: number, bytes: number, sizeOf: (one: T) => number): T[][] {
+export async function inPieces<T>(
+  list: readonly T[],
+  maxEntries: number,
+  bytes: number,
+  sizeOf: (one: T) => number,
+  breathe: Breathe,
+): Promise<T[][]> {
   const pieces: T[][] = [];
   let held = 0;
   for (const one of list) {
@@ -89,6 +97,7 @@ export function inPieces<T>(list: readonly T[], maxEntries: number, bytes: numbe
       piece.push(one);
       held += size;
     }
+    await breathe();
   }
   return pieces;
 }

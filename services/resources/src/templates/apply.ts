@@ -2,12 +2,14 @@ import { type Caller, credentialOutOfScope, personBehind, reachesTenant } from '
 import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { ApplyTemplateRequest, ApplyTemplateResponse } from '@commonplace/proto/resources/v1/template_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { MAX_COPIED_BYTES } from '../config.js';
 import { planPieces } from '../copies/copy.js';
 import { copyPlanned } from '../copies/copy-planned.js';
 import { missingTags } from '../copies/copy-tags.js';
+import { renamingOf } from '../copies/renaming.js';
 import { copiedBytes, copyId, layOut } from '../domain/copy.js';
 import type { Node, Place } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
@@ -102,17 +104,17 @@ async function copyStored(parts: TemplateParts, template: Template, root: Root, 
   context.work.expect(parts.templates, template);
   const nodes = await allOf(parts, template.id);
   await parts.quotas.resources.reserve(context.work, root.workspaceId, nodes.length);
-  const layout = layOut({ id: template.id, boundary: template.id }, nodes);
+  const breathe = createBreathe(context.signal);
+  const layout = await layOut({ id: template.id, boundary: template.id }, nodes, breathe);
   const missing = await missingTags(parts, nodes, root.workspaceId);
   await parts.quotas.tags.reserve(context.work, root.workspaceId, missing.length);
   const newTags = new Map(missing.map((tag) => [tag.nameFold, insertTag(parts, root, tag, context)]));
   const progress = { sourceId: template.id, root: { id: root.id, orgId: root.orgId }, done: 0 };
   const bytes = nodes.reduce((sum, one) => sum + copiedBytes(one), 0);
   if (nodes.length > parts.settings.inlineCopy || bytes > MAX_COPIED_BYTES) {
-    return { ...progress, pieces: planPieces(parts, { id: key, tenant: root.tenant }, layout, nodes, context) };
+    return { ...progress, pieces: await planPieces(parts, { id: key, tenant: root.tenant }, layout, nodes, context) };
   }
-  const sources = new Set(nodes.map((one) => one.id));
-  const renamed = (source: string) => (sources.has(source) ? copyId(key, source) : undefined);
+  const renamed = await renamingOf(key, nodes, breathe);
   const createdForId = personBehind(context.actor, context.caller);
   const terms = { renamed, withComments: false, createdForId, newTags, root: { from: template.id, to: root } };
   await copyPlanned(parts, key, layout.copies, terms, context);

@@ -1,6 +1,7 @@
 import { personBehind } from '@commonplace/kit/auth';
 import { AppError, type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { generateNKeysBetween } from 'fractional-indexing';
 import { creationInput, NO_INPUT } from '../content/input.js';
 import type { Holder, PreparedWrite } from '../content/kind.js';
@@ -25,8 +26,8 @@ export interface TreeTarget {
 type Home = Place & { readonly id: string };
 
 /**
- * Creates the items of a tree in this call's unit of work, below an empty root. Throws the faults of all contents at
- * once.
+ * Creates the items of a tree in this call's unit of work, below an empty root, and lets other requests run in between.
+ * Throws the faults of all contents at once.
  */
 export async function createTree(
   parts: TemplateParts,
@@ -39,8 +40,11 @@ export async function createTree(
   const homes: Home[] = [];
   const faults: Fault[] = [];
   const nodes: Node[] = [];
+  const parented = new Set(items.map(({ parent }) => parent));
   const ids = new Map(items.flatMap(({ key }, at) => (key === undefined ? [] : [[key, idOf(at)] as const])));
+  const breathe = createBreathe(context.signal);
   for (const [at, item] of items.entries()) {
+    await breathe();
     const home = item.parent === undefined ? root : (homes[item.parent] as Home);
     const id = idOf(at);
     const place = placeUnder(home, { id, restricted: false });
@@ -51,7 +55,7 @@ export async function createTree(
       id,
       parentKey: home.id,
       position: positions[at] as string,
-      ...(items.some(({ parent }) => parent === at) && item.type !== 'folder' && { parented: true as const }),
+      ...(parented.has(at) && item.type !== 'folder' && { parented: true as const }),
       ...(template && { template }),
     };
     const content = await contentOf(parts, item, holder, ids, faults, context);

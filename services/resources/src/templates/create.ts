@@ -8,6 +8,7 @@ import {
 import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { type Breathe, createBreathe } from '@commonplace/kit/slices';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { type CreateTemplateRequest, TemplateScope } from '@commonplace/proto/resources/v1/template_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -15,6 +16,7 @@ import { MAX_COPIED_BYTES } from '../config.js';
 import { planPieces } from '../copies/copy.js';
 import { copyPlanned } from '../copies/copy-planned.js';
 import { missingTags } from '../copies/copy-tags.js';
+import { renamingOf } from '../copies/renaming.js';
 import { copiedBytes, copyId, layOut, type PlannedCopy } from '../domain/copy.js';
 import { foldName, type Node } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
@@ -27,7 +29,7 @@ import { publishTemplate } from './events.js';
 import type { TemplateParts } from './parts.js';
 import type { Template, TreeLine } from './records.js';
 import { readableIn, type TopSource } from './sources.js';
-import { type DrawnItem, drawTree, previewOf, readTree, type TreeItem } from './template-tree.js';
+import { createDrawing, drawItems, previewOf, readTree, type TreeItem } from './template-tree.js';
 
 /** The source of a template's content, and the Org that it belongs to. */
 type TemplateSource =
@@ -159,13 +161,8 @@ async function fromTree(
 ): Promise<CreatedContent> {
   const idOf = (at: number) => copyId(id, String(at));
   await createTree(parts, items, { root: rootPlace(id, orgId), idOf, template: true }, context);
-  const drawn = items.map((item, at) => ({
-    ...item,
-    id: String(at),
-    parentId: item.parent === undefined ? undefined : String(item.parent),
-  }));
   if (items.length > parts.settings.inlineCopy) context.reply.status = 202;
-  return { count: items.length, tree: drawTree(drawn), running: false };
+  return { count: items.length, tree: drawItems(items), running: false };
 }
 
 async function fromWorkspace(
@@ -182,7 +179,8 @@ async function fromWorkspace(
     context.reply.warnings = [...(context.reply.warnings ?? []), { code: 'restricted_left_out', message }];
   }
   const nodes = withContent ? all : all.filter(({ type }) => type !== 'file');
-  const layout = layOut({ id: workspaceId, boundary: workspaceId }, nodes);
+  const breathe = createBreathe(context.signal);
+  const layout = await layOut({ id: workspaceId, boundary: workspaceId }, nodes, breathe);
   const { children, inlineCopy } = parts.settings;
   if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
   const root = rootPlace(id, orgId);
@@ -192,18 +190,17 @@ async function fromWorkspace(
   const running = nodes.length > inlineCopy || bytes > MAX_COPIED_BYTES;
   if (running) {
     context.reply.status = 202;
-    const pieces = planPieces(parts, { id, tenant: root.tenant }, layout, nodes, context);
+    const pieces = await planPieces(parts, { id, tenant: root.tenant }, layout, nodes, context);
     const copy = { sourceId: workspaceId, root: { id, orgId }, pieces, done: 0, formOnly: !withContent };
     const reader = subject.link === undefined ? subject.caller : undefined;
     queue(parts, { id, tenant: root.tenant, headId: id, kind: 'build', copy: { ...copy, reader } }, context);
   } else {
-    const sources = new Set(nodes.map((one) => one.id));
-    const renamed = (source: string) => (sources.has(source) ? copyId(id, source) : undefined);
+    const renamed = await renamingOf(id, nodes, breathe);
     const from = { from: workspaceId, to: root };
     const terms = { renamed, withComments: false, newTags, root: from, template: true, formOnly: !withContent };
     await copyPlanned(parts, id, layout.copies, terms, context);
   }
-  return { count: nodes.length, tree: drawTree(drawnOf(nodes, layout.copies)), running };
+  return { count: nodes.length, tree: await drawCopies(nodes, layout.copies, breathe), running };
 }
 
 /** Queues a job, which starts when this call's work is committed. */
@@ -228,14 +225,22 @@ export function queue(
   });
 }
 
-/** Returns nodes with the parents of their copies, for drawing; attachments are left out. */
-export function drawnOf(nodes: readonly TopSource[], copies: readonly PlannedCopy[]): DrawnItem[] {
-  const shown = new Set(nodes.map(({ id }) => id));
-  const parents = new Map(copies.map(({ id, parentId }) => [id, parentId]));
-  return nodes
-    .filter(({ attachment }) => !attachment)
-    .map((node) => {
-      const parentId = parents.get(node.id) ?? '';
-      return { ...node, parentId: shown.has(parentId) ? parentId : undefined };
-    });
+/** Returns the outline of planned copies, without attachments. */
+export async function drawCopies(
+  nodes: readonly TopSource[],
+  copies: readonly PlannedCopy[],
+  breathe: Breathe,
+): Promise<readonly TreeLine[]> {
+  const sources = new Map<string, TopSource>();
+  for (const node of nodes) {
+    sources.set(node.id, node);
+    await breathe();
+  }
+  const drawing = createDrawing();
+  for (const { id, parentId } of copies) {
+    const node = sources.get(id) as TopSource;
+    if (!node.attachment) drawing.add({ ...node, parentId });
+    await breathe();
+  }
+  return drawing.tree;
 }

@@ -1,3 +1,5 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import {
   type Template as TemplateMessage,
   TemplateScope,
@@ -5,18 +7,18 @@ import {
 } from '@commonplace/proto/resources/v1/template_service.js';
 import { layOut } from '../domain/copy.js';
 import { actorMessage } from '../wire.js';
-import { drawnOf } from './create.js';
+import { drawCopies } from './create.js';
 import type { TemplateParts } from './parts.js';
 import type { Template, TreeLine } from './records.js';
 import { allOf } from './sources.js';
 import type { SystemTemplate } from './system-templates.js';
-import { drawTree, previewOf } from './template-tree.js';
+import { previewOf } from './template-tree.js';
 
 const SCOPES = { org: TemplateScope.ORG, personal: TemplateScope.PERSONAL };
 const STATUSES = { ready: TemplateStatus.READY, building: TemplateStatus.BUILDING, failed: TemplateStatus.FAILED };
 const NO_TREE = Buffer.alloc(0);
 
-export function templateMessage(template: Template, tree?: readonly TreeLine[]): TemplateMessage {
+export function templateMessage(template: Template, tree: Buffer = NO_TREE): TemplateMessage {
   return {
     id: template.id,
     name: template.name,
@@ -32,7 +34,7 @@ export function templateMessage(template: Template, tree?: readonly TreeLine[]):
     createdAt: template.createdAt,
     updatedAt: template.updatedAt,
     version: template.version,
-    tree: tree === undefined ? NO_TREE : json(tree),
+    tree,
   };
 }
 
@@ -60,18 +62,38 @@ export function shippedMessage(template: SystemTemplate, withTree = false): Temp
   };
 }
 
-/** Returns the complete tree of a stored template. */
-export async function wholeTree(parts: TemplateParts, templateId: string): Promise<TreeLine[]> {
+/** Returns the complete tree of a stored template as JSON; it is read and written in slices. */
+export async function wholeTree(parts: TemplateParts, templateId: string, { signal }: CallContext): Promise<Buffer> {
+  const breathe = createBreathe(signal);
   const nodes = await allOf(parts, templateId);
-  return drawTree(drawnOf(nodes, layOut({ id: templateId, boundary: templateId }, nodes).copies));
+  const { copies } = await layOut({ id: templateId, boundary: templateId }, nodes, breathe);
+  const pieces: Buffer[] = [];
+  let text = '';
+  for (const part of jsonOf(await drawCopies(nodes, copies, breathe))) {
+    text += part;
+    if (text.length < PIECE_CHARS) continue;
+    pieces.push(Buffer.from(text));
+    text = '';
+    await breathe();
+  }
+  return Buffer.concat([...pieces, Buffer.from(text)]);
 }
+
+/** Characters of a tree that are written between two yields to the event loop. */
+const PIECE_CHARS = 16 * 1024;
 
 function json(lines: readonly TreeLine[]): Buffer {
-  return Buffer.from(JSON.stringify(lines.map(plain)));
+  return Buffer.from([...jsonOf(lines)].join(''));
 }
 
-/** Returns a line with all of its fields; an absent icon is null. */
-function plain({ type, name, icon, description, children }: TreeLine): object {
-  const words = description === undefined ? {} : { description };
-  return { type, name, icon: icon ?? null, ...words, children: children.map(plain) };
+/** Yields the JSON of a tree in small parts. Each line has all of its fields; an absent icon is null. */
+function* jsonOf(lines: readonly TreeLine[]): Generator<string> {
+  yield '[';
+  for (const [at, { type, name, icon = null, description, children }] of lines.entries()) {
+    const fields = JSON.stringify({ type, name, icon, description });
+    yield `${at === 0 ? '' : ','}${fields.slice(0, -1)},"children":`;
+    yield* jsonOf(children);
+    yield '}';
+  }
+  yield ']';
 }

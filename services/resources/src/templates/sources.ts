@@ -1,3 +1,4 @@
+import { createBreathe, sortInSlices } from '@commonplace/kit/slices';
 import { findPages } from '@commonplace/kit/store';
 import { whyNotCopied } from '../copies/sources.js';
 import type { SourceNode } from '../domain/copy.js';
@@ -70,7 +71,8 @@ async function gather(
       }
     }
   }
-  return [...found.values()].sort((a, b) => compare(a.position, b.position) || compare(a.id, b.id));
+  const bySibling = (a: TopSource, b: TopSource) => compare(a.position, b.position) || compare(a.id, b.id);
+  return sortInSlices([...found.values()], bySibling, createBreathe());
 }
 
 function sourceOf(node: Node): TopSource {

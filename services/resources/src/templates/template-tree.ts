@@ -184,29 +184,42 @@ function jsonIn(
   return Buffer.alloc(0);
 }
 
-/** The fields of an item that `drawTree` needs. */
-export interface DrawnItem {
+/** The fields of an item that a drawing needs. */
+interface DrawnItem {
   readonly id: string;
-  /** Absent at the top. */
-  readonly parentId: string | undefined;
+  /** Id of an item that was added before; any other at the top. */
+  readonly parentId: string;
   readonly type: string;
   readonly name: string;
   readonly icon?: string | undefined;
   readonly description?: string | undefined;
 }
 
-/** Returns items as a tree; siblings keep their order. */
-export function drawTree(items: readonly DrawnItem[]): TreeLine[] {
+/** The outline of a tree whose items are added one by one, parents before children and siblings in their order. */
+export interface Drawing {
+  readonly tree: readonly TreeLine[];
+  add(item: DrawnItem): void;
+}
+
+export function createDrawing(): Drawing {
   type Line = Omit<TreeLine, 'children'> & { readonly children: Line[] };
-  const lines = new Map<string, Line>(
-    items.map(({ id, type, name, icon, description }) => [id, { type, name, icon, description, children: [] }]),
-  );
-  const top: Line[] = [];
-  for (const { id, parentId } of items) {
-    const home = parentId === undefined ? top : (lines.get(parentId)?.children ?? top);
-    home.push(lines.get(id) as Line);
-  }
-  return top;
+  const lines = new Map<string, Line>();
+  const tree: Line[] = [];
+  return {
+    tree,
+    add({ id, parentId, type, name, icon, description }) {
+      const line = { type, name, icon, description, children: [] };
+      lines.set(id, line);
+      (lines.get(parentId)?.children ?? tree).push(line);
+    },
+  };
+}
+
+/** Returns the outline of the items of a request. */
+export function drawItems(items: readonly TreeItem[]): readonly TreeLine[] {
+  const drawing = createDrawing();
+  for (const [at, item] of items.entries()) drawing.add({ ...item, id: String(at), parentId: String(item.parent) });
+  return drawing.tree;
 }
 
 const PREVIEW_LINES = 50;

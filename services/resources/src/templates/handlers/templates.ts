@@ -41,7 +41,7 @@ export function createTemplateHandlers(parts: TemplateParts): Handlers<TemplateS
       const shipped = systemTemplate(templateId);
       if (shipped !== undefined) return shippedMessage(shipped, withTree);
       const template = await seeTemplate(parts, templateId, await parts.policy.subject(context));
-      return templateMessage(template, withTree ? await wholeTree(parts, templateId) : undefined);
+      return templateMessage(template, withTree ? await wholeTree(parts, templateId, context) : undefined);
     },
 
     async deleteTemplate({ templateId }, context) {
