@@ -1,6 +1,12 @@
+import { KNOWN_SCOPES } from '@commonplace/kit/auth';
+import { newId } from '@commonplace/kit/id';
+import { contracts } from '@commonplace/platform/contracts';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
+import { CreateTemplateRequest } from '@commonplace/proto/resources/v1/template_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Node } from '../src/domain/node.js';
+import { nodeCollection } from '../src/nodes/records.js';
 import { openWorld, type World } from './stage.js';
 
 /** Maximum resources of a workspace, and of one parent. */
@@ -86,4 +92,34 @@ test('restoring and moving resources requires capacity', async () => {
   await move(false);
   await world.trash.restoreResource({ resourceId: folder.id, parentId: undefined }, metadata);
   expect((await world.list(boss, { workspaceId })).total).toBe(22);
+});
+
+test.each([
+  ['at the top', (items: object[]) => items],
+  ['in a folder', (children: object[]) => [{ type: 'folder', name: 'f', children }]],
+])('limits the number of siblings in the tree of a template, %s', async (_, within) => {
+  const templates = world.stage.host.client(contracts.templates);
+  const member = world.member(WorkspaceRole.ADMIN);
+  const boss = { ...member, credential: { ...member.credential, scopes: KNOWN_SCOPES } };
+  const create = async (count: number) => {
+    const items = Array.from({ length: count }, (_, at) => ({ type: 'document', name: `d${at}` }));
+    const tree = Buffer.from(JSON.stringify(within(items)));
+    return templates.createTemplate(CreateTemplateRequest.fromPartial({ name: 'T', tree }), await world.stage.as(boss));
+  };
+  const { id: templateId } = await create(CHILDREN);
+  await expect(create(CHILDREN + 1)).rejects.toMatchObject({ reason: 'limit_reached' });
+
+  const use = async () => {
+    const apply = world.stage.host.client(contracts.templateUse).applyTemplate;
+    return apply({ templateId, workspaceId: newId(), orgId: undefined }, await world.stage.as(boss));
+  };
+  await use();
+  // As if the template had been made before the limit was lowered.
+  const { store } = world.stage.own;
+  const nodes = await store.collection(nodeCollection);
+  const [last] = await nodes.find({ where: { workspaceId: templateId, type: 'document' }, limit: 1 });
+  const work = store.begin();
+  work.insert(nodes, { ...(last as Node), id: newId() });
+  await work.commit();
+  await expect(use()).rejects.toMatchObject({ reason: 'limit_reached' });
 });

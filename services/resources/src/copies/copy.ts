@@ -21,7 +21,7 @@ import type { Copier } from '../domain/grant.js';
 import { isAttachment, type Node, parentId } from '../domain/node.js';
 import { MIN_ROLE, may } from '../domain/role.js';
 import { placeUnder } from '../domain/tree.js';
-import { DepthExceeded, FileNotReady, LimitReached } from '../errors.js';
+import { DepthExceeded, FileNotReady } from '../errors.js';
 import { countArrival } from '../nodes/arrivals.js';
 import type { CopyProgress, TreeJob } from '../nodes/jobs.js';
 import type { AccessSubject } from '../policy.js';
@@ -29,7 +29,7 @@ import { grantTerms } from '../sharing/copy-grants.js';
 import { endOfOwn } from '../sharing/own-terms.js';
 import { destinationOf } from '../tree/create.js';
 import { type Destination, intoParent, intoRoot, requireNoCycle, requireSameTenant } from '../tree/destination.js';
-import { reservePlaces } from '../tree/reserve.js';
+import { requireWidth, reservePlaces } from '../tree/reserve.js';
 import { requestedPosition } from '../tree/siblings.js';
 import { copyNodes } from './copy-nodes.js';
 import { copyPlanned } from './copy-planned.js';
@@ -171,8 +171,7 @@ async function requireRoom(
   context: CallContext,
 ): Promise<void> {
   if (destination.depth + 1 + layout.height > MAX_DEPTH) throw DepthExceeded({ limit: MAX_DEPTH });
-  const { children } = parts.settings;
-  if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
+  requireWidth(parts, layout.width);
   await reservePlaces(parts, destination, context.work, { id, resources: 1 + layout.copies.length });
   if (layout.height === 0) return;
   // A concurrent move of an ancestor would change the depth that was checked.

@@ -16,6 +16,7 @@ import { rootPlace } from '../domain/tree.js';
 import { TemplateNotReady } from '../errors.js';
 import { type AccessSubject, notFound } from '../policy.js';
 import { insertTag } from '../tags/wanted-tags.js';
+import { requireWidth } from '../tree/reserve.js';
 import { queue } from './create.js';
 import { createTree } from './create-tree.js';
 import type { TemplateParts } from './parts.js';
@@ -103,9 +104,10 @@ async function copyStored(parts: TemplateParts, template: Template, root: Root, 
   // Conflicts with a concurrent deletion of the template.
   context.work.expect(parts.templates, template);
   const nodes = await allOf(parts, template.id);
-  await parts.quotas.resources.reserve(context.work, root.workspaceId, nodes.length);
   const breathe = createBreathe(context.signal);
   const layout = await layOut({ id: template.id, boundary: template.id }, nodes, breathe);
+  requireWidth(parts, layout.width);
+  await parts.quotas.resources.reserve(context.work, root.workspaceId, nodes.length);
   const missing = await missingTags(parts, nodes, root.workspaceId);
   await parts.quotas.tags.reserve(context.work, root.workspaceId, missing.length);
   const newTags = new Map(missing.map((tag) => [tag.nameFold, insertTag(parts, root, tag, context)]));

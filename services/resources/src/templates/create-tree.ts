@@ -10,7 +10,7 @@ import { placeUnder } from '../domain/tree.js';
 import { publishChange } from '../events.js';
 import { foldTag } from '../tags/rules.js';
 import { insertSilently, insertTag } from '../tags/wanted-tags.js';
-import { reservePlaces } from '../tree/reserve.js';
+import { requireWidth, reservePlaces } from '../tree/reserve.js';
 import type { TemplateParts } from './parts.js';
 import type { TreeItem } from './template-tree.js';
 
@@ -36,7 +36,8 @@ export async function createTree(
   context: CallContext,
 ): Promise<Node[]> {
   const tags = tagsFor(parts, items, root, template, context);
-  const positions = positionsOf(items);
+  const families = familiesOf(items);
+  const positions = positionsOf(families);
   const homes: Home[] = [];
   const faults: Fault[] = [];
   const nodes: Node[] = [];
@@ -65,6 +66,7 @@ export async function createTree(
     nodes.push(node);
   }
   if (faults.length > 0) throw invalidFields(faults);
+  requireWidth(parts, Math.max(...families.map(({ length }) => length)));
   if (template) return nodes;
   const sideBySide = nodes.filter(({ parentKey }) => parentKey === root.id).length;
   await reservePlaces(parts, { parent: root, key: root.id }, context.work, { resources: nodes.length, sideBySide });
@@ -119,16 +121,21 @@ function tagsFor(
   return new Map([...names].map(([fold, name]) => [fold, make(parts, root, { ...none, name }, context).id]));
 }
 
-/** Returns the sort key of each item among its siblings. */
-function positionsOf(items: readonly TreeItem[]): string[] {
+/** Returns the indexes of the items that share a parent, in their order. */
+function familiesOf(items: readonly TreeItem[]): (readonly number[])[] {
   const siblings = new Map<number, number[]>();
   for (const [at, { parent = -1 }] of items.entries()) {
     const same = siblings.get(parent);
     if (same === undefined) siblings.set(parent, [at]);
     else same.push(at);
   }
+  return [...siblings.values()];
+}
+
+/** Returns the sort key of each item among its siblings. */
+function positionsOf(families: readonly (readonly number[])[]): string[] {
   const positions: string[] = [];
-  for (const list of siblings.values()) {
+  for (const list of families) {
     const keys = generateNKeysBetween(null, null, list.length);
     for (const [i, at] of list.entries()) positions[at] = keys[i] as string;
   }

@@ -20,10 +20,11 @@ import { renamingOf } from '../copies/renaming.js';
 import { copiedBytes, copyId, layOut, type PlannedCopy } from '../domain/copy.js';
 import { foldName, type Node } from '../domain/node.js';
 import { rootPlace } from '../domain/tree.js';
-import { LimitReached, OrgAdminRequired } from '../errors.js';
+import { OrgAdminRequired } from '../errors.js';
 import type { TreeJob } from '../nodes/jobs.js';
 import { type AccessSubject, requireWorkspaceRole } from '../policy.js';
 import { insertSilently } from '../tags/wanted-tags.js';
+import { requireWidth } from '../tree/reserve.js';
 import { createTree } from './create-tree.js';
 import { publishTemplate } from './events.js';
 import type { TemplateParts } from './parts.js';
@@ -181,13 +182,12 @@ async function fromWorkspace(
   const nodes = withContent ? all : all.filter(({ type }) => type !== 'file');
   const breathe = createBreathe(context.signal);
   const layout = await layOut({ id: workspaceId, boundary: workspaceId }, nodes, breathe);
-  const { children, inlineCopy } = parts.settings;
-  if (layout.width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
+  requireWidth(parts, layout.width);
   const root = rootPlace(id, orgId);
   const missing = await missingTags(parts, nodes, id);
   const newTags = new Map(missing.map((tag) => [tag.nameFold, insertSilently(parts, root, tag, context)]));
   const bytes = withContent ? nodes.reduce((sum, one) => sum + copiedBytes(one), 0) : 0;
-  const running = nodes.length > inlineCopy || bytes > MAX_COPIED_BYTES;
+  const running = nodes.length > parts.settings.inlineCopy || bytes > MAX_COPIED_BYTES;
   if (running) {
     context.reply.status = 202;
     const pieces = await planPieces(parts, { id, tenant: root.tenant }, layout, nodes, context);

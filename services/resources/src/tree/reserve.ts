@@ -1,4 +1,5 @@
 import type { UnitOfWork } from '@commonplace/kit/store';
+import { LimitReached } from '../errors.js';
 import type { Destination } from './destination.js';
 import type { TreeParts } from './parts.js';
 
@@ -25,4 +26,9 @@ export async function reservePlaces(
   const isRoot = key === parent.workspaceId;
   await (isRoot ? quotas.roots : quotas.children).reserve(work, key, sideBySide, id);
   await quotas.resources.reserve(work, parent.workspaceId, resources, id);
+}
+
+/** Throws `limit_reached` if one of several new parents would have this many children, which is more than allowed. */
+export function requireWidth({ settings: { children } }: Pick<TreeParts, 'settings'>, width: number): void {
+  if (width > children) throw LimitReached({ limit: children, what: 'resources side by side' });
 }
