@@ -13,6 +13,8 @@ import {
 } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MAX_NAMED_SNAPSHOTS } from '../src/config.js';
+import { snapshotCollection } from '../src/snapshots/records.js';
 import { openWorld, type World } from './stage.js';
 
 let world: World;
@@ -163,6 +165,34 @@ describe('items of an import', () => {
     await imports.putItems({ ...other, items }, await world.stage.as(admin));
     expect(await list('k/own')).toEqual(['one', 'two']);
     expect(statuses(await put([item('k/none', piece)], admin))).toEqual(['not_found']);
+  });
+
+  test('of an archive bring no more manual snapshots than a resource may have, and none that stays for ever', async () => {
+    const stateOf = (at: number, fields: object) => ({
+      id: `many-${at}`,
+      name: `${at}`,
+      content_version: 1,
+      content: { format: 'markdown', text: `${at}` },
+      ...fields,
+    });
+    const piece = (from: number, count: number, fields: object) => {
+      const snapshots = Array.from({ length: count }, (_, at) => stateOf(from + at, fields));
+      return item('m/own', { keptStates: true, contentJson: Buffer.from(JSON.stringify({ archive: { snapshots } })) });
+    };
+    const warnings: string[][] = [];
+    const restore = async (one: ImportItem) => warnings.push((await put([one], admin))[0]?.warnings ?? []);
+    await put([item('m/own', { contentJson: Buffer.from(JSON.stringify({ archive: { content: {} } })) })], admin);
+    await restore(piece(0, MAX_NAMED_SNAPSHOTS - 1, { reason: 'manual' }));
+    await restore(piece(MAX_NAMED_SNAPSHOTS, 3, { reason: 'manual' }));
+    await restore(piece(9000, 1, { reason: 'auto', expires_at: '9999-01-01T00:00:00Z' }));
+    expect(warnings).toEqual([[], [expect.stringMatching(/^2 snapshots were left out: .* 500 manual/)], []]);
+
+    const { store } = world.stage.own;
+    const all = await store.collection(snapshotCollection);
+    const resourceId = idOf('m/own');
+    expect(await all.count({ resourceId, automatic: false })).toBe(MAX_NAMED_SNAPSHOTS);
+    const [automatic] = await all.find({ where: { resourceId, automatic: true }, limit: 1 });
+    expect(Date.parse(automatic?.expiresAt ?? '')).toBeLessThan(Date.now() + 31 * 24 * 60 * 60 * 1000);
   });
 
   test('replace the resource with their external id, or are imported without it', async () => {

@@ -11,8 +11,8 @@ export const MAX_REPLIES_PER_THREAD = 500;
 /** Maximum number of people that one comment mentions. */
 export const MAX_MENTIONS_PER_COMMENT = 50;
 /** Maximum number of different emoji on one comment, and of reactions to it in total. */
-const MAX_EMOJI_PER_COMMENT = 50;
-const MAX_REACTIONS_PER_COMMENT = 5000;
+export const MAX_EMOJI_PER_COMMENT = 50;
+export const MAX_REACTIONS_PER_COMMENT = 5000;
 
 /**
  * Returns the ids of the people whom a comment mentions: first the given ones, then those named in its body. Throws
@@ -34,10 +34,15 @@ export function requireWords(body: string): void {
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}{2}|^[0-9#*]\uFE0F?\u20E3$/u;
 
+/** Returns whether a text is a single emoji. */
+export function isEmoji(text: string): boolean {
+  return [...graphemes.segment(text)].length === 1 && EMOJI.test(text);
+}
+
 /** Returns the reactions without repeats. Throws `invalid_value` if one of them is not a single emoji. */
 export function parseReactions(reactions: readonly string[]): string[] {
   for (const [i, text] of reactions.entries()) {
-    if ([...graphemes.segment(text)].length === 1 && EMOJI.test(text)) continue;
+    if (isEmoji(text)) continue;
     throw invalidField(`reactions[${i}]`, 'invalid_value', `reactions[${i}] must be one emoji.`);
   }
   return [...new Set(reactions)];

@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node, Place } from '../domain/node.js';
-import { isLimitReached } from '../nodes/quotas.js';
+import { tryToReserve } from '../nodes/quotas.js';
 import type { AccessSubject } from '../policy.js';
 import type { Tag } from '../tags/records.js';
 import { insertTag } from '../tags/wanted-tags.js';
@@ -27,7 +27,7 @@ export async function makeCopiedTags(
   const missing = await missingTags(parts, tagged, workspaceId);
   if (missing.length === 0) return NO_TAGS;
   const mayMake = isWorkspaceRoleAtLeast(person.workspaces.get(workspaceId)?.role, WorkspaceRole.EDITOR);
-  if (!mayMake || !(await hasRoom(parts, workspaceId, missing.length, context))) {
+  if (!mayMake || !(await tryToReserve(parts.quotas.tags, context.work, workspaceId, missing.length))) {
     const message = `${missing.length} tags are not in that workspace and were left out.`;
     context.reply.warnings = [{ code: 'tags_left_out', message }];
     return NO_TAGS;
@@ -48,16 +48,6 @@ export async function missingTags(
     [...brought.values()].map(({ name }) => name),
   );
   return [...brought.values()].filter(({ nameFold }) => !known.has(nameFold));
-}
-
-async function hasRoom(parts: CopyParts, workspaceId: string, count: number, { work }: CallContext): Promise<boolean> {
-  try {
-    await parts.quotas.tags.reserve(work, workspaceId, count);
-    return true;
-  } catch (error) {
-    if (isLimitReached(error)) return false;
-    throw error;
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { AppError } from '@commonplace/kit/errors';
 import type { Quota } from '@commonplace/kit/quota';
+import type { UnitOfWork } from '@commonplace/kit/store';
 import { LimitReached } from '../errors.js';
 
 /** The quotas of this service: limits on the number of records. */
@@ -22,7 +23,18 @@ export interface Quotas {
   readonly accessRequests: Quota;
 }
 
+/** Reserves from a quota as `reserve` does. Returns false if it is exhausted. */
+export async function tryToReserve(quota: Quota, work: UnitOfWork, key: string, amount = 1): Promise<boolean> {
+  try {
+    await quota.reserve(work, key, amount);
+    return true;
+  } catch (error) {
+    if (isLimitReached(error)) return false;
+    throw error;
+  }
+}
+
 /** Returns whether an error reports that a limit is reached. */
-export function isLimitReached(error: unknown): error is AppError {
+function isLimitReached(error: unknown): error is AppError {
   return error instanceof Error && (error as AppError).reason === LimitReached().reason;
 }

@@ -2,19 +2,19 @@ import { AppError } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
-import type { Anchor, Comment } from '../../comments/records.js';
-import { MAX_COMMENTS_PER_DOCUMENT, MAX_REPLIES_PER_THREAD } from '../../comments/rules.js';
 import { MAX_AUTOMATIC_SNAPSHOTS, MAX_NAMED_SNAPSHOTS } from '../../config.js';
 import type { ContentInput, ContentKind, KeptContent } from '../../content/kind.js';
 import type { GrantTerm } from '../../domain/grant.js';
 import type { Node } from '../../domain/node.js';
 import { isAtLeast, ROLES, type Role } from '../../domain/role.js';
+import { tryToReserve } from '../../nodes/quotas.js';
 import { requireCapability, requireWritable } from '../../policy.js';
 import { MAX_GRANTS_PER_NODE, mergeTerms, putGrants, type RequestedGrant } from '../../sharing/grants.js';
 import type { SnapshotReason } from '../../snapshots/records.js';
 import type { TransferParts } from '../parts.js';
 import { type ArchiveJson, momentIn, recordIn, recordsIn, textIn } from './archive-json.js';
 import { type ArchivedItem, archivedIn, keptInput } from './archived.js';
+import { putComments } from './archived-comments.js';
 import { putForm } from './form.js';
 import type { ItemTerms } from './item-terms.js';
 import { past } from './new-node.js';
@@ -41,101 +41,7 @@ export async function putArchived(
     : putForm(parts, granted, form, terms, warnings, context);
 }
 
-const MAX_BODY_CHARS = 10_000;
-const REFERENCE = /resource:([0-9a-f-]{36})/g;
-
-async function putComments(
-  parts: TransferParts,
-  { id: resourceId, tenant }: Node,
-  { comments: all, renamed }: ArchivedItem,
-  { people }: ItemTerms,
-  { work }: CallContext,
-): Promise<void> {
-  const heads = new Map<string, { id: string; threadAt: string; replies: number; first: Comment | undefined }>();
-  const now = new Date().toISOString();
-  for (const given of all.slice(0, MAX_COMMENTS_PER_DOCUMENT)) {
-    const [old = '', thread = ''] = [textIn(given.id), textIn(given.thread_id)];
-    const isHead = given.parent_comment_id === null || given.parent_comment_id === undefined;
-    const createdAt = past(momentIn(given.created_at), now);
-    const id = newId();
-    if (isHead) heads.set(old, { id, threadAt: createdAt, replies: 0, first: undefined });
-    const head = heads.get(isHead ? old : thread);
-    if (head === undefined || head.replies >= MAX_REPLIES_PER_THREAD) continue;
-    if (!isHead) head.replies++;
-    const body = textIn(given.body)?.slice(0, MAX_BODY_CHARS);
-    const [author, resolver] = await people.actors([authorIn(given), recordIn(given.resolved_by)]);
-    if (author === undefined) continue;
-    const status = given.status === 'resolved' ? 'resolved' : 'open';
-    const resolvedAt = momentIn(given.resolved_at);
-    const comment = work.insert(parts.comments, {
-      id,
-      tenant,
-      resourceId,
-      threadId: head.id,
-      threadAt: head.threadAt,
-      ...(!isHead && { parentId: head.id }),
-      ...(body !== undefined && { body: body.replace(REFERENCE, (whole, was: string) => linkTo(renamed(was), whole)) }),
-      ...anchorIn(given.anchor),
-      status,
-      ...(status === 'resolved' && { resolvedBy: resolver?.actor, resolvedAt: past(resolvedAt, now) }),
-      author: author.actor,
-      authorId: author.known ? author.actor.id : '',
-      mentions: await knownIds(recordsIn(given.mentions), people),
-      reactions: await reactionsIn(given.reactions, people),
-      ...(momentIn(given.edited_at) && { editedAt: past(momentIn(given.edited_at), now) }),
-      createdAt,
-      updatedAt: createdAt,
-      updatedBy: author.actor,
-    });
-    if (isHead) head.first = comment;
-  }
-  for (const { id, replies, first } of heads.values()) {
-    if (first === undefined) continue;
-    const { status, resolvedBy, resolvedAt } = first;
-    work.insert(parts.threads, { id, tenant, resourceId, replies, status, resolvedBy, resolvedAt });
-  }
-}
-
-function linkTo(id: string | undefined, otherwise: string): string {
-  return id === undefined ? otherwise : `resource:${id}`;
-}
-
-/** Returns the author of a comment with the address of the person behind it, whatever client they used. */
-function authorIn({ author }: ArchiveJson): ArchiveJson {
-  const actor = recordIn(author);
-  const { email } = recordIn(actor.person);
-  return { ...actor, email: actor.email ?? email };
-}
-
-function anchorIn(given: unknown): { readonly anchor?: Anchor } {
-  const { quote, prefix, suffix, block_id: blockId } = recordIn(given);
-  if (typeof quote !== 'string') return {};
-  const part = (value: unknown) => textIn(value)?.slice(0, 1000);
-  return {
-    anchor: {
-      quote: quote.slice(0, 5000),
-      ...(part(prefix) !== undefined && { prefix: part(prefix) as string }),
-      ...(part(suffix) !== undefined && { suffix: part(suffix) as string }),
-      ...(part(blockId) !== undefined && { blockId: part(blockId) as string }),
-    },
-  };
-}
-
-async function knownIds(given: readonly ArchiveJson[], people: ItemTerms['people']): Promise<string[]> {
-  return (await people.ids(given)).flatMap((id) => id ?? []);
-}
-
-const MAX_REACTIONS = 50;
-
-async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise<Comment['reactions']> {
-  const reactions = [];
-  for (const { emoji, people: who } of recordsIn(given).slice(0, MAX_REACTIONS)) {
-    const users = [...new Set(await knownIds(recordsIn(who), people))];
-    if (typeof emoji === 'string' && emoji.length <= 32 && users.length > 0) reactions.push({ emoji, users });
-  }
-  return reactions;
-}
-
+const DAY_MS = 24 * 60 * 60 * 1000;
 const REASONS: readonly string[] = ['manual', 'auto', 'before_replace', 'before_restore', 'import', 'agent_run'];
 
 /** Restores snapshots of a resource that this import has created; does nothing for any other resource. */
@@ -156,7 +62,10 @@ export async function keepStates(
   return 'present';
 }
 
-/** Restores snapshots; skips those that an earlier attempt has stored. */
+/**
+ * Restores snapshots, manual ones up to the limit of a resource, and automatic ones for no longer than others are kept;
+ * skips those that an earlier attempt has stored.
+ */
 async function putSnapshots(
   parts: TransferParts,
   node: Node,
@@ -167,9 +76,16 @@ async function putSnapshots(
 ): Promise<void> {
   const kind = parts.kinds[node.type];
   const now = new Date().toISOString();
+  const keptUntil = new Date(Date.now() + parts.settings.snapshotDays * DAY_MS).toISOString();
+  let left = 0;
   for (const given of snapshots.slice(-(MAX_NAMED_SNAPSHOTS + MAX_AUTOMATIC_SNAPSHOTS))) {
     const id = derivedId(`archived:${node.id}:${textIn(given.id) ?? newId()}`);
     if ((await context.work.get(parts.snapshots, id)) !== undefined) continue;
+    const reason = (REASONS.includes(given.reason as string) ? given.reason : 'import') as SnapshotReason;
+    if (reason === 'manual' && !(await tryToReserve(parts.quotas.snapshots, context.work, node.id))) {
+      left++;
+      continue;
+    }
     const version = Number(given.content_version);
     const isPast = version >= 1 && version <= node.contentVersion;
     const input = isPast ? await keptInput(parts, recordIn(given.content), node.type, renamed, terms) : undefined;
@@ -180,8 +96,7 @@ async function putSnapshots(
     }
     const { sizeBytes, hash } = kept;
     const [written, maker] = await terms.people.actors([recordIn(given.written_by), recordIn(given.created_by)]);
-    const reason = (REASONS.includes(given.reason as string) ? given.reason : 'import') as SnapshotReason;
-    const expiresAt = momentIn(given.expires_at);
+    const expiresAt = momentIn(given.expires_at) ?? now;
     context.work.insert(parts.snapshots, {
       id,
       tenant: node.tenant,
@@ -197,9 +112,11 @@ async function putSnapshots(
       written: { by: written?.actor ?? context.actor, at: past(momentIn(given.written_at), now) },
       createdBy: maker?.actor ?? context.actor,
       createdAt: past(momentIn(given.created_at), now),
-      ...(reason !== 'manual' && { expiresAt: expiresAt ?? now }),
+      ...(reason !== 'manual' && { expiresAt: past(expiresAt, keptUntil) }),
     });
   }
+  if (left > 0)
+    warnings.push(`${left} snapshots were left out: a resource has at most ${MAX_NAMED_SNAPSHOTS} manual ones.`);
 }
 
 /** Stores a snapshot's content; returns undefined if it is not valid for a resource of this kind. */
