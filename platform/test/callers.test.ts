@@ -149,11 +149,12 @@ function sourcesOf(folder: string): string[] {
     .filter((text) => !text.includes("'@jest/globals'"));
 }
 
-/** Functions of the platform, with the methods that what they create calls. */
+/** Functions of the platform, with the methods that they, or what they create, call. */
 const OF_PLATFORM = [
   ['createMembershipCache', 'getMemberships'],
   ['openOutgoingGuard', 'getUrlAllowlist'],
   ['createActAs', 'actAs'],
+  ['refusalOfWorkspace', 'lookUpWorkspace'],
 ] as const;
 
 /** Returns the methods that the code of a process calls, by name, for each service whose client it uses. */
@@ -163,9 +164,9 @@ function usesOf(process: string): Set<string> {
     texts.flatMap((text) => [...text.matchAll(/\bclient\(\s*contracts\.(\w+)/g)].map(([, n]) => n)),
   );
   const called = new Set(texts.flatMap((text) => [...text.matchAll(/\.\s*(\w+)\s*\(/g)].map(([, name]) => name)));
-  // What belongs to the platform calls on behalf of the process that creates it.
-  for (const [created, method] of OF_PLATFORM) {
-    if (texts.some((text) => text.includes(`${created}(`))) called.add(method);
+  // The platform calls on behalf of the process that uses it.
+  for (const [name, method] of OF_PLATFORM) {
+    if (texts.some((text) => text.includes(`${name}(`))) called.add(method);
   }
   const uses = Object.entries(contracts)
     .filter(([name, { owner }]) => clients.has(name) && (owner !== process || CALL_THEMSELVES.has(process)))

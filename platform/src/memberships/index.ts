@@ -11,6 +11,7 @@ import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { agentRoleName, lesserOrgRole, lesserWorkspaceRole } from './roles.js';
 
 export { openWorkspace, WorkspaceRequired } from './default-workspace.js';
+export { refusalOfWorkspace } from './refusal.js';
 export { agentRoleName, isWorkspaceRoleAtLeast, workspaceRolesFrom } from './roles.js';
 
 /** A person's memberships, indexed for look-ups. */

@@ -6,10 +6,10 @@ import {
   reachesTenant,
   reachesWorkspace,
 } from '@commonplace/kit/auth';
-import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
-import { openWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { openWorkspace, refusalOfWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';
@@ -108,32 +108,13 @@ export async function readWorkspace(
     return known !== undefined && suffices(known);
   });
   const workspace = person.workspaces.get(workspaceId);
-  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
+  if (workspace === undefined) {
+    throw await refusalOfWorkspace(parts.directory, workspaceId, person, context, 'workspace_id');
+  }
   const orgId = workspace.orgId || null;
   if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
   if (!READERS.has(workspace.role)) throw InsufficientRole();
   return workspace;
-}
-
-/**
- * Returns the error for a workspace that the caller is not a member of. Only administrators of its Org learn that it
- * exists.
- */
-async function refusalOf(
-  { directory }: Pick<PolicyParts, 'directory'>,
-  workspaceId: string,
-  { orgs }: PersonMemberships,
-  { caller, onward }: Pick<Asking, 'caller' | 'onward'>,
-): Promise<AppError> {
-  const administered = [...orgs.values()].filter(({ role }) => role === OrgRole.ADMIN || role === OrgRole.OWNER);
-  if (administered.length === 0) return NotFound({}, { param: 'workspace_id' });
-  const found = await directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
-  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
-    return NotFound({}, { param: 'workspace_id' });
-  }
-  return reachesWorkspace(caller, workspaceId, found.orgId)
-    ? InsufficientRole()
-    : credentialOutOfScope(caller, found.orgId);
 }
 
 /** The roles that see the content of a workspace; guests see only what was shared with them. */

@@ -1,8 +1,13 @@
 import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
-import { type AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { type PersonMemberships, usableMemberships, workspaceRolesFrom } from '@commonplace/platform/memberships';
-import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import {
+  type PersonMemberships,
+  refusalOfWorkspace,
+  usableMemberships,
+  workspaceRolesFrom,
+} from '@commonplace/platform/memberships';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';
 import type { Shared } from './parts.js';
 
@@ -49,32 +54,15 @@ export async function readPlace(
   const known = await usableMemberships(caller, (id) => memberships.of(id, onward));
   const person = suffices(known) ? known : await usableMemberships(caller, (id) => memberships.fresh(id, onward));
   const workspace = person.workspaces.get(workspaceId);
-  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, asking, param);
+  if (workspace === undefined) {
+    // Nobody learns from the id of a record that its workspace exists.
+    if (param === undefined || parts.peers === undefined) throw NotFound();
+    throw await refusalOfWorkspace(parts.peers.directory, workspaceId, person, asking, param);
+  }
   const { orgId, role, archived } = workspace;
   if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   if (!READERS.has(role)) throw param === undefined ? NotFound() : InsufficientRole();
   return { tenant: orgId || workspaceId, orgId, workspaceId, role, archived };
-}
-
-/**
- * Returns the error for a workspace that the caller is not a member of. Administrators of its Org learn that the
- * workspace exists if the request names it, but not if the request names a record in it.
- */
-async function refusalOf(
-  { peers }: PolicyParts,
-  workspaceId: string,
-  { orgs }: PersonMemberships,
-  { caller, onward }: Asking,
-  param: string | undefined,
-): Promise<AppError> {
-  const unknown = NotFound({}, param === undefined ? {} : { param });
-  const administered = [...orgs.values()].filter(({ role }) => role === OrgRole.ADMIN || role === OrgRole.OWNER);
-  if (administered.length === 0 || param === undefined || peers === undefined) return unknown;
-  const found = await peers.directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
-  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) return unknown;
-  return reachesWorkspace(caller, workspaceId, found.orgId)
-    ? InsufficientRole()
-    : credentialOutOfScope(caller, found.orgId);
 }
 
 /**

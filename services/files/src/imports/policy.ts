@@ -1,10 +1,10 @@
 import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { NotFound } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
-import { sharedWith } from '@commonplace/platform/memberships';
+import { refusalOfWorkspace, sharedWith } from '@commonplace/platform/memberships';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';
 import type { ImportParts } from './parts.js';
 import type { ImportRecord } from './stores/records.js';
@@ -15,7 +15,6 @@ export interface ImportPolicyParts extends ImportParts {
 }
 
 const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
-const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
 /** Returns whether a member of a workspace sees all of its imports. */
 export function seesAll({ role }: Pick<WorkspaceMembership, 'role'>): boolean {
@@ -33,17 +32,12 @@ export async function enterWorkspace(
 ): Promise<WorkspaceMembership> {
   const { caller } = context;
   const membership = await membershipOf(parts, workspaceId, context);
-  if (membership !== undefined) {
-    requireReach(caller, workspaceId, membership.orgId);
-    return membership;
+  if (membership === undefined) {
+    const person = await parts.memberships.of(caller.userId, context.onward);
+    throw await refusalOfWorkspace(parts.directory, workspaceId, person, context);
   }
-  const { orgs } = await parts.memberships.of(caller.userId, context.onward);
-  const administered = [...orgs.values()].filter(({ role }) => ORG_ADMINS.has(role));
-  if (administered.length === 0) throw NotFound();
-  const { orgId } = await parts.directory.lookUpWorkspace({ workspaceId }, context.onward);
-  if (!administered.some((org) => org.orgId === orgId)) throw NotFound();
-  requireReach(caller, workspaceId, orgId);
-  throw InsufficientRole();
+  requireReach(caller, workspaceId, membership.orgId);
+  return membership;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { authorOf, credentialOutOfScope, reachesPlace, reachesWorkspace } from '@commonplace/kit/auth';
-import { type AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
-import { openWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { openWorkspace, refusalOfWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { ConversationArchived, WorkspaceArchived } from '../errors.js';
 import type { ConversationParts } from './parts.js';
@@ -28,7 +28,6 @@ export interface PlaceNames {
 /** Workspace roles that see the workspace's content; guests see only what was shared with them. */
 const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
 const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
-const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
 /** The place of a new conversation, and the place that its members have to belong to. */
 export interface ChosenPlace {
@@ -72,7 +71,9 @@ async function enter(parts: PolicyParts, workspaceId: string, context: CallConte
     ({ workspaces }) => workspaces.get(workspaceId)?.archived === false,
   );
   const workspace = person.workspaces.get(workspaceId);
-  if (workspace === undefined) throw await refusalOf(parts, workspaceId, person, context);
+  if (workspace === undefined) {
+    throw await refusalOfWorkspace(parts.directory, workspaceId, person, context, 'workspace_id');
+  }
   return { person, workspace };
 }
 
@@ -85,27 +86,6 @@ async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext
   if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
   const place = { tenant: orgId, orgId };
   return { place, people: place };
-}
-
-/**
- * Returns the error for a workspace that the caller is not a member of. Only administrators of its Org learn that the
- * workspace exists.
- */
-async function refusalOf(
-  { directory }: PolicyParts,
-  workspaceId: string,
-  { orgs }: PersonMemberships,
-  { caller, onward }: CallContext,
-): Promise<AppError> {
-  const administered = [...orgs.values()].filter(({ role }) => ORG_ADMINS.has(role));
-  if (administered.length === 0) return NotFound({}, { param: 'workspace_id' });
-  const found = await directory.lookUpWorkspace({ workspaceId }, onward).catch(() => undefined);
-  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
-    return NotFound({}, { param: 'workspace_id' });
-  }
-  return reachesWorkspace(caller, workspaceId, found.orgId)
-    ? InsufficientRole()
-    : credentialOutOfScope(caller, found.orgId);
 }
 
 /**

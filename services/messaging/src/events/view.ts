@@ -6,14 +6,13 @@ import {
   reachesTenant,
   reachesWorkspace,
 } from '@commonplace/kit/auth';
-import { AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { AppError, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
-import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
+import { type MembershipCache, type PersonMemberships, refusalOfWorkspace } from '@commonplace/platform/memberships';
 import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { ConversationReaders } from './conversation-readers.js';
 import type { StreamEvent } from './records.js';
 
@@ -180,29 +179,13 @@ async function orgOf(parts: ViewParts, workspaceId: string, caller: Caller): Pro
   const person = await parts.memberships.fresh(caller.userId, parts.systemCall());
   const membership = person.workspaces.get(workspaceId);
   const isVisitor = membership === undefined && (await enters(parts, workspaceId, person));
-  if (membership === undefined && !isVisitor) throw await refusalOf(parts, workspaceId, person, caller);
+  if (membership === undefined && !isVisitor) {
+    const asking = { caller, onward: parts.systemCall() };
+    throw await refusalOfWorkspace(parts.directory, workspaceId, person, asking, 'workspace_id');
+  }
   const orgId = membership?.orgId ?? (await parts.directory.lookUpWorkspace({ workspaceId }, parts.systemCall())).orgId;
   if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
   return orgId || null;
-}
-
-/**
- * Returns the error for a workspace that the person may not enter. Only administrators of its Org learn that it exists.
- */
-async function refusalOf(
-  { directory, systemCall }: ViewParts,
-  workspaceId: string,
-  { orgs }: PersonMemberships,
-  caller: Caller,
-): Promise<AppError> {
-  const administered = [...orgs.values()].filter(({ role }) => role === OrgRole.ADMIN || role === OrgRole.OWNER);
-  const found = await directory.lookUpWorkspace({ workspaceId }, systemCall()).catch(() => undefined);
-  if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) {
-    return NotFound({}, { param: 'workspace_id' });
-  }
-  return reachesWorkspace(caller, workspaceId, found.orgId)
-    ? InsufficientRole()
-    : credentialOutOfScope(caller, found.orgId);
 }
 
 /** Returns whether a person is a member of a workspace, or holds a grant in it. */

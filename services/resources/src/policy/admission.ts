@@ -1,13 +1,10 @@
-import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
+import { refusalOfWorkspace } from '@commonplace/platform/memberships';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { GrantReader } from './grants.js';
 import type { AccessSubject, Policy } from './port.js';
 import { requireReach } from './requirements.js';
-
-const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
 export interface AdmissionParts {
   readonly directory: Client<DirectoryService>;
@@ -27,7 +24,10 @@ export function createAdmission({ directory, grants }: AdmissionParts): Pick<Pol
       await subject.refresh();
       membership = await admit(workspaceId, subject, byGrant);
     }
-    if (membership === undefined) throw await unjoined(workspaceId, subject, context);
+    if (membership === undefined) {
+      const asking = { caller: subject.caller, onward: context.onward };
+      throw await refusalOfWorkspace(directory, workspaceId, subject.person, asking);
+    }
     requireReach(subject.caller, { workspaceId, orgId: membership.orgId || null });
     return membership;
   }
@@ -53,20 +53,6 @@ export function createAdmission({ directory, grants }: AdmissionParts): Pick<Pol
     if (author === undefined) return holdsGrant(subject);
     const each = [subject, author].map((one) => one.own.workspaces.has(workspaceId) || holdsGrant(one));
     return (await Promise.all(each)).every(Boolean);
-  }
-
-  /**
-   * Returns the error for a caller who is not a member of a workspace. Administrators of its Org may learn that it
-   * exists; all others get NotFound.
-   */
-  async function unjoined(workspaceId: string, subject: AccessSubject, context: CallContext): Promise<Error> {
-    const administered = [...subject.person.orgs.values()].filter(({ role }) => ADMIN_ROLES.has(role));
-    if (administered.length === 0) return NotFound();
-    const { orgId } = await directory.lookUpWorkspace({ workspaceId }, context.onward);
-    if (!administered.some((org) => org.orgId === orgId)) return NotFound();
-    return reachesWorkspace(subject.caller, workspaceId, orgId)
-      ? InsufficientRole()
-      : credentialOutOfScope(subject.caller, orgId);
   }
 
   return {
