@@ -77,24 +77,56 @@ export function createMailThrottle(limits: StoredLimit, requests: number, ipv6Pr
  * Creates a throttle that allows `tries` failures in 15 minutes for one account from one network, and multiples of that
  * for a network and for an account: a stranger cannot easily lock out the owner, and many strangers cannot guess
  * without limit. An attempt is reserved in the store before it runs and released unless it was refused, so that
- * concurrent attempts on any number of replicas never exceed the limit.
+ * concurrent attempts on any number of replicas never exceed the limit. While no attempt is left, but some run in this
+ * process that may succeed, further ones wait for these.
  */
 export function createThrottle(limits: StoredLimit, terms: ThrottleTerms): Throttle {
+  const attempts = new Set<RunningAttempt>();
+
+  /** Reserves an attempt; while others that began before it may succeed, it waits for these. */
+  async function reserve(claims: readonly Claim[], earlier: readonly RunningAttempt[]): Promise<() => Promise<void>> {
+    for (;;) {
+      const running = earlier.filter((one) => attempts.has(one));
+      const reserved = await limits.reserve(claims);
+      if (reserved.granted) return reserved.release;
+      const key = textOf(reserved.claim);
+      const others = running.filter(({ keys }) => keys.includes(key));
+      if (others.length === 0) throw tooMany(reserved, { policy: 'sign_in', reason: 'failed_sign_ins' });
+      await Promise.race(others.map(({ ended }) => ended));
+    }
+  }
+
+  async function runReserved<T>(run: () => Promise<T>, release: () => Promise<void>): Promise<T> {
+    try {
+      const result = await run();
+      await release();
+      return result;
+    } catch (error) {
+      if (!isRefusal(error)) await release();
+      throw error;
+    }
+  }
+
   return {
     async attempt(who, run) {
-      const reserved = await limits.reserve(claimsOf(who, terms));
-      if (!reserved.granted) throw tooMany(reserved, { policy: 'sign_in', reason: 'failed_sign_ins' });
-      try {
-        const result = await run();
-        await reserved.release();
-        return result;
-      } catch (error) {
-        if (!isRefusal(error)) await reserved.release();
-        throw error;
-      }
+      const claims = claimsOf(who, terms);
+      const result = reserve(claims, [...attempts]).then((release) => runReserved(run, release));
+      const one: RunningAttempt = { keys: claims.map(textOf), ended: result.catch(() => {}) };
+      attempts.add(one);
+      return result.finally(() => attempts.delete(one));
     },
   };
 }
+
+/** An attempt that runs in this process, or waits to run. */
+interface RunningAttempt {
+  /** Keys of its claims, as `textOf` returns them. */
+  readonly keys: readonly string[];
+  /** Resolves when it has ended and, if it succeeded, has released what it had reserved. */
+  readonly ended: Promise<unknown>;
+}
+
+const textOf = ({ key }: Claim): string => key.join(' ');
 
 /** Returns the keys that an attempt is counted by. */
 function keysOf({ email, clientIp }: Attempt, ipv6Prefix: number) {

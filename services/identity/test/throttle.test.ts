@@ -83,6 +83,33 @@ describe('failed attempts over several replicas', () => {
   });
 });
 
+describe('concurrent attempts that succeed', () => {
+  const who = { email: 'ada@example.com', clientIp: '192.0.2.1' };
+
+  test('wait for each other instead of being refused', async () => {
+    const { sign } = await replica();
+    let most = 0;
+    let now = 0;
+    const right = async () => {
+      most = Math.max(most, ++now);
+      await sleep(5);
+      now--;
+      return 'signed in';
+    };
+    const outcomes = await Promise.all(Array.from({ length: 5 * TRIES }, () => sign.attempt(who, right)));
+    expect(outcomes).toEqual(outcomes.map(() => 'signed in'));
+    expect(most).toBe(TRIES);
+  });
+
+  test('are refused once those before them have failed', async () => {
+    const one = await replica();
+    const wrong = guessAtOnce([one], 2 * TRIES, () => [who.email, who.clientIp]);
+    const right = one.sign.attempt(who, async () => 'signed in');
+    await expect(right).rejects.toMatchObject({ reason: 'rate_limited' });
+    expect(await wrong).toEqual({ compared: TRIES, wrong: TRIES });
+  });
+});
+
 describe('attempts without an account', () => {
   test('count only for their network', async () => {
     const one = await replica();
