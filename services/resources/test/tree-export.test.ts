@@ -1,19 +1,23 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { AppError } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
+import { createLog } from '@commonplace/kit/log';
 import type { Client } from '@commonplace/kit/rpc';
 import { countTurns } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import type { TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
+import { ReadTreeRequest, type TreeExportService } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Grant, grantId } from '../src/domain/grant.js';
 import type { Node } from '../src/domain/node.js';
 import { jobCollection } from '../src/nodes/jobs.js';
 import { PENDING_MAX_AGE_MS } from '../src/nodes/pending.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { grantCollection } from '../src/sharing/records.js';
+import type { ArchiveTerms } from '../src/transfer/export/pieces.js';
+import { readTree } from '../src/transfer/export/read-tree.js';
 import { openWorld, type World } from './stage.js';
 
 const SOON = '2999-01-01T00:00:00.000Z';
@@ -197,4 +201,37 @@ test('an export of small documents, and the list of a folder with many children,
   const [list = ''] = [...entries].flatMap(([path, text]) => (/^Many [^/]+\/index.html$/.test(path) ? text : []));
   expect([...list.matchAll(/>(Child \d+)</g)].map(([, name]) => name)).toEqual(names);
   expect(turns).toBeGreaterThan(20);
+});
+
+describe('what fails while a resource is read', () => {
+  const people = { createdBy: { id: 'ada' }, updatedBy: { id: 'ada' }, principals: [] };
+  const node = { id: newId(), type: 'folder', name: 'N', state: 'active', workspaceId: 'w', ...people };
+
+  /** Reads a tree of one folder, whose people can't be looked up because of an error. */
+  async function read(error: Error) {
+    const parts = {
+      tree: { unsettled: async () => [], nodes: { find: async () => [node] }, resolve: async (page: unknown) => page },
+      policy: { accessToAll: async () => [{}], opensAll: () => {} },
+      kinds: {},
+      log: createLog('silent'),
+    };
+    const emails = { load: () => Promise.reject(error), of: () => undefined };
+    const context = { signal: new AbortController().signal };
+    const terms = { format: 'native', include: {}, emails, context } as unknown as ArchiveTerms;
+    const request = ReadTreeRequest.fromPartial({ workspaceId: 'w', maxBytes: 1e9 });
+    const faults: string[] = [];
+    for await (const { fault } of readTree(parts as never, request, terms)) if (fault) faults.push(fault.code);
+    return faults;
+  }
+
+  test.each(['UNAVAILABLE', 'UNAUTHENTICATED'] as const)(
+    'ends the read with %s, so that it is retried',
+    async (code) => {
+      await expect(read(new AppError(code, 'some_code', 'Some text.'))).rejects.toMatchObject({ code });
+    },
+  );
+
+  test('is a fault of the resource otherwise', async () => {
+    expect(await read(new Error('damaged'))).toEqual(['unreadable']);
+  });
 });

@@ -59,8 +59,8 @@ async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, 
   try {
     yield* terms.format === 'native' ? nativePieces(parts, node, terms) : readablePieces(parts, node, terms, places);
   } catch (error) {
-    // A peer that is unavailable now is asked again when the export retries the whole batch.
-    if (error instanceof AppError && UNAVAILABLE.has(error.code)) throw error;
+    // The export retries the whole read, with a new token, when a service that it needs is back.
+    if (error instanceof AppError && RETRIED.has(error.code)) throw error;
     parts.log.warn('archive.unreadable', { resource_id: node.id, error });
     yield faultPiece('unreadable', `${node.type} ${JSON.stringify(node.name)} could not be read.`);
   }
@@ -69,9 +69,11 @@ async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, 
   }
 }
 
-const UNAVAILABLE: ReadonlySet<AppError['code']> = new Set([
+/** Codes of errors that are not those of a resource: what serves it is away, the token has expired, or access is lost. */
+const RETRIED: ReadonlySet<AppError['code']> = new Set([
   'UNAVAILABLE',
   'DEADLINE_EXCEEDED',
   'CANCELLED',
+  'UNAUTHENTICATED',
   'PERMISSION_DENIED',
 ]);

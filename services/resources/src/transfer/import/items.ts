@@ -15,6 +15,7 @@ import { createImportHomes } from './homes.js';
 import type { ItemTerms } from './item-terms.js';
 import { insertItem } from './node.js';
 import { createImportPeople } from './people.js';
+import { refusalIn } from './refusals.js';
 import { appendRows } from './rows.js';
 import { tagsOfItems } from './tags.js';
 import { updateFromItem } from './update.js';
@@ -121,17 +122,3 @@ async function putAgain(
   await updateFromItem(parts, item, present, terms, context);
   return item.update ? 'updated' : 'present';
 }
-
-/** Returns the error that a request would be refused with; undefined for errors that the item did not cause. */
-function refusalIn(error: unknown): AppError | undefined {
-  return error instanceof AppError && REFUSALS.has(error.code) ? error : undefined;
-}
-
-const REFUSALS: ReadonlySet<AppError['code']> = new Set([
-  'INVALID_ARGUMENT',
-  'FAILED_PRECONDITION',
-  'PERMISSION_DENIED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'ABORTED',
-]);

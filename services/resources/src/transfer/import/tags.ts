@@ -1,4 +1,3 @@
-import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { isLongerThan } from '@commonplace/kit/words';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
@@ -6,6 +5,7 @@ import type { AccessSubject } from '../../policy.js';
 import { foldTag, MAX_TAGS_PER_RESOURCE } from '../../tags/rules.js';
 import { findOrMakeTags, tagReferences } from '../../tags/wanted-tags.js';
 import type { TransferParts } from '../parts.js';
+import { refusalIn } from './refusals.js';
 
 /** Maximum length of a tag's name in code points. */
 const MAX_NAME_CHARS = 64;
@@ -35,8 +35,8 @@ export async function tagsOfItems(
     const { tags } = await findOrMakeTags(parts, { workspaceId, tenant }, references, subject, context);
     for (const { id, nameFold } of tags) known.set(nameFold, id);
   } catch (error) {
-    if (!(error instanceof AppError) || error.code === 'UNAVAILABLE') throw error;
-    refusal = error.message;
+    refusal = refusalIn(error)?.message;
+    if (refusal === undefined) throw error;
     for (const [fold, { id }] of await parts.tags.named(workspaceId, names)) known.set(fold, id);
   }
   return {
