@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, NotFound, Unavailable } from '@commonplace/kit/errors';
+import { AppError, NotFound, Timeout, Unavailable } from '@commonplace/kit/errors';
 import { createEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import { createEnvelope, SECRETS_KEY } from '@commonplace/kit/secrets';
@@ -185,7 +185,7 @@ test('a failed action is retried if that may help, and then on_error applies', a
   const retry = { maxAttempts: 1, backoffSeconds: 1 };
   let failures = 0;
   faults.answered = (method) => {
-    if (method === 'search' && failures++ < 1) throw Unavailable();
+    if (method === 'search' && failures++ < 1) throw Timeout();
   };
   const passing = await create([{ type: 'search', config: { query: 'x' } }], { retry });
   const run = await until(owner, await start(owner, passing.id), 'completed');
@@ -209,6 +209,19 @@ test('a failed action is retried if that may help, and then on_error applies', a
   expect([madeBy('after insufficient_role').length, madeBy('left out').length, madeBy('never').length]).toEqual([
     1, 0, 0,
   ]);
+});
+
+test('an action waits for a service that is away, which uses up none of its retries', async () => {
+  const { owner, create, start, until, faults } = stage;
+  let failures = 0;
+  faults.answered = (method) => {
+    if (method === 'search' && failures++ < 2) throw Unavailable();
+  };
+  const retry = { maxAttempts: 0, backoffSeconds: 1 };
+  const automation = await create([{ type: 'search', config: { query: 'x' } }], { retry });
+  const run = await until(owner, await start(owner, automation.id), 'completed');
+  faults.answered = () => {};
+  expect(run.steps[0]).toMatchObject({ attempt: 3, error: undefined });
 });
 
 test('a template without a value, and an invalid value, fail the action', async () => {

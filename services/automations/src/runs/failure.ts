@@ -10,6 +10,8 @@ const MAX_MESSAGE_LENGTH = 1_000;
 export interface ActionErrorOptions {
   /** Whether the same attempt may succeed later. */
   readonly retryable?: boolean;
+  /** Whether a service of this system was away: the action waits for it, which uses up none of its retries. */
+  readonly isAway?: boolean;
   /** Milliseconds that the other service asked to wait. */
   readonly waitMs?: number;
   /** Whether it is unknown if the call has taken effect, so that it must not be repeated. */
@@ -21,6 +23,7 @@ export interface ActionErrorOptions {
 /** The error of a failed action, as those who may see the data of the run see it. */
 export class ActionError extends Error {
   readonly retryable: boolean;
+  readonly isAway: boolean;
   readonly waitMs: number;
   readonly isUnknown: boolean;
   readonly publicMessage: string | undefined;
@@ -28,11 +31,12 @@ export class ActionError extends Error {
   constructor(
     readonly code: string,
     message: string,
-    { retryable = false, waitMs = 0, isUnknown = false, publicMessage }: ActionErrorOptions = {},
+    { retryable = false, isAway = false, waitMs = 0, isUnknown = false, publicMessage }: ActionErrorOptions = {},
   ) {
     super(message.slice(0, MAX_MESSAGE_LENGTH));
     this.name = 'ActionError';
     this.retryable = retryable;
+    this.isAway = isAway;
     this.waitMs = waitMs;
     this.isUnknown = isUnknown;
     this.publicMessage = publicMessage;
@@ -94,6 +98,7 @@ export function actionErrorOf(error: unknown): ActionError {
   const isNamed = param === undefined || message.startsWith(param);
   return new ActionError(reason, isNamed ? message : `${param}: ${message}`, {
     retryable,
+    isAway: code === 'UNAVAILABLE',
     waitMs: retryAfter * 1000,
   });
 }

@@ -41,6 +41,8 @@ const HIDDEN_RECHECK_MS = 60_000;
  */
 const KEY_WINDOW_MS = 23 * 3_600_000;
 const MAX_BACKOFF_MS = 6 * 3_600_000;
+/** Milliseconds between attempts while a service is away, up to the time limit of the run. */
+const AWAY_BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
 /** Longest wait that another service can ask for. */
 const MAX_WAIT_MS = 3_600_000;
 const LOOK_MS = 200;
@@ -376,9 +378,15 @@ export class RunExecution {
     { retry }: Definition,
   ): Promise<boolean> {
     const failure = failureOf(error, action.id);
-    const failures = (this.open?.failures ?? 0) + 1;
+    const { failures: before = 0, attempt = 1 } = this.open ?? {};
+    if (error.isAway) {
+      await this.retryLater(before, failure, error.waitMs, backoffMs(AWAY_BACKOFF, attempt, Math.random()));
+      return false;
+    }
+    const failures = before + 1;
     if (error.retryable && failures <= retry.maxAttempts) {
-      await this.retryLater(failures, failure, error.waitMs, retry.backoffSeconds);
+      const backoff = { firstMs: retry.backoffSeconds * 1000, maxMs: MAX_BACKOFF_MS };
+      await this.retryLater(failures, failure, error.waitMs, backoffMs(backoff, failures, Math.random()));
       return false;
     }
     const status = error.isUnknown ? 'unknown' : 'failed';
@@ -397,9 +405,8 @@ export class RunExecution {
     failures: number,
     error: StepRecord['error'],
     waitMs: number,
-    backoffSeconds: number,
+    backoff: number,
   ): Promise<void> {
-    const backoff = backoffMs({ firstMs: backoffSeconds * 1000, maxMs: MAX_BACKOFF_MS }, failures, Math.random());
     const until = this.parts.now() + Math.max(backoff, Math.min(waitMs, MAX_WAIT_MS));
     await this.wait(until, {}, { failures, error });
   }
