@@ -214,7 +214,7 @@ async function runInSession(
   }
   const given = { role: 'user', content: input.text, resourceIds: input.attachments } as const;
   await requireRoom(parts, session, 2, context);
-  const turn = addMessages(parts, session, [given], false, context);
+  const turn = await addMessages(parts, session, [given], false, context);
   const [question] = turn.added;
   if (question === undefined) throw NotFound();
   const { attachments, parameters } = input;

@@ -50,7 +50,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
     async createChatSession(request, context) {
       const { context: about, respond: responds } = request;
       const faults: Fault[] = [];
-      const given = readMessages(request.messages, 'messages', faults);
+      const given = await readMessages(request.messages, 'messages', faults);
       if (faults.length > 0) throw invalidFields(faults);
       requireQuestion(responds, given);
       requireModel(parts, request.model);
@@ -95,7 +95,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
     async updateChatSession(request, context) {
       requireChange(request);
       const faults: Fault[] = [];
-      const given = readMessages(request.appendMessages, 'append_messages', faults);
+      const given = await readMessages(request.appendMessages, 'append_messages', faults);
       if (faults.length > 0) throw invalidFields(faults);
       requireModel(parts, request.model);
       const before = await openSession(parts, request.sessionId, context);
@@ -113,7 +113,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
 
     async replaceChatSession(request, context) {
       const faults: Fault[] = [];
-      const given = request.messages && readMessages(request.messages.items, 'messages', faults);
+      const given = request.messages && (await readMessages(request.messages.items, 'messages', faults));
       if (faults.length > 0) throw invalidFields(faults);
       requireModel(parts, request.model);
       const before = await openSession(parts, request.sessionId, context);

@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { createBreathe } from '@commonplace/kit/slices';
 import { isLongerThan } from '@commonplace/kit/words';
 import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
@@ -30,16 +31,19 @@ const ROLES: Partial<Record<ChatRole | AppendedRole, Role>> = {
   [AppendedRole.SYSTEM]: 'system',
 };
 
-/** Reads messages and adds their faults to `faults`. */
-export function readMessages(
+/** Reads messages and adds their faults to `faults`; lets other requests run in between. */
+export async function readMessages(
   given: readonly (ChatMessageInput | AppendedMessageInput)[],
   param: string,
   faults: Fault[],
-): GivenMessage[] {
-  return given.map(({ role, content }, i) => ({
-    role: ROLES[role] ?? 'user',
-    ...readContent(content, `${param}[${i}].content`, faults),
-  }));
+): Promise<GivenMessage[]> {
+  const breathe = createBreathe();
+  const messages: GivenMessage[] = [];
+  for (const [i, { role, content }] of given.entries()) {
+    messages.push({ role: ROLES[role] ?? 'user', ...readContent(content, `${param}[${i}].content`, faults) });
+    await breathe();
+  }
+  return messages;
 }
 
 function readContent(bytes: Buffer, param: string, faults: Fault[]): Omit<GivenMessage, 'role'> {

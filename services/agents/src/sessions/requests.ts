@@ -55,7 +55,7 @@ async function ask(
   param: string,
   context: CallContext,
 ): Promise<Turn> {
-  const next = addMessages(parts, turn.session, given, false, context);
+  const next = await addMessages(parts, turn.session, given, false, context);
   const question = next.added.at(-1) ?? (await lastMessage(parts, turn.session.id));
   if (question?.role !== 'user') {
     throw invalidField(param, 'missing_field', NO_QUESTION);
@@ -110,6 +110,6 @@ async function addHistory(
 ): Promise<Turn> {
   if (!responds) return addMessages(parts, session, given, true, context);
   // The question to be answered is written by the caller, and is not imported.
-  const history = addMessages(parts, session, given.slice(0, -1), true, context);
+  const history = await addMessages(parts, session, given.slice(0, -1), true, context);
   return ask(parts, history, given.slice(-1), 'messages', context);
 }

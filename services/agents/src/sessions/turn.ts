@@ -1,6 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { findEach, type UnitOfWork, type Where } from '@commonplace/kit/store';
 import { agentForRun } from '../agents/use.js';
 import { DEFAULT_TITLE, titleFields, titleOf } from '../domain/chat-title.js';
@@ -36,21 +37,25 @@ export async function requireRoom(
   throw LimitReached({ limit: parts.settings.chatMessages, what: 'messages in one chat session' });
 }
 
-/** Adds messages to a session, which must have room for them. */
-export function addMessages(
+/** Adds messages to a session, which must have room for them; lets other requests run in between. */
+export async function addMessages(
   parts: Parts,
   session: SessionRecord,
   given: readonly GivenMessage[],
   isImported: boolean,
-  { work }: CallContext,
-): Turn {
+  { work, signal }: CallContext,
+): Promise<Turn> {
   const now = new Date().toISOString();
-  const added = given.map(({ role, content, resourceIds }, i) =>
-    work.insert(parts.messages, {
+  const breathe = createBreathe(signal);
+  const added: MessageRecord[] = [];
+  for (const [i, { role, content, resourceIds }] of given.entries()) {
+    const message = work.insert(parts.messages, {
       ...{ id: newId(), tenant: session.tenant, sessionId: session.id, seq: session.lastSeq + 1 + i, role, content },
       ...{ citations: [], sourceIds: resourceIds, status: 'complete', degraded: false, isImported, createdAt: now },
-    }),
-  );
+    });
+    added.push(message);
+    await breathe();
+  }
   const question = added.find(({ role }) => role === 'user')?.content;
   const isFirst = !session.isTitleGiven && session.title === DEFAULT_TITLE && question !== undefined;
   return {
