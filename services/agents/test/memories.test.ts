@@ -119,6 +119,16 @@ describe('access to memories', () => {
     expect(await stage.removeOf(editor, agent.id, { all: true })).toEqual({ deletedCount: 1 });
   });
 
+  test('of an agent belong to its owner, however many agents they own', async () => {
+    const owner = stage.person('Breeder', WorkspaceRole.EDITOR);
+    const ids = Array.from({ length: 1001 }, () => newId()).sort();
+    for (const id of ids) await stage.agent(owner, { id });
+    const last = ids.at(-1) as string;
+    const { id: memoryId } = await stage.createOf(owner, { agentId: last });
+    expect((await stage.get(owner, memoryId)).agentId).toBe(last);
+    expect((await stage.list(owner)).items.map(({ id }) => id)).toContain(memoryId);
+  });
+
   test('of an agent are deleted by one selector, as two may mean different ones', async () => {
     const agent = await stage.agent(editor);
     const { id } = await stage.createOf(editor, { agentId: agent.id, content: word() });

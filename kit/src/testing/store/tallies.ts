@@ -51,6 +51,8 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
       ]),
     );
     expect(await all.countBy('note', {})).toEqual(new Map());
+    const ids = (await all.find({ where: { tenant: 'two' }, limit: 100 })).map(({ id }) => id);
+    expect(await all.countBy('id', { tenant: 'two' })).toEqual(new Map(ids.map((id) => [id, 1])));
   });
 
   duty('sum adds up a field of all matches', async () => {

@@ -112,9 +112,6 @@ export function holderOf({ scope, tenant, orgId, workspaceId = '', agentId = '',
   return scope === 'org' ? holderOfOrg(orgId) : holderOfAgent(agentId);
 }
 
-/** Maximum number of agents that are read; more than a person may own. */
-const MAX_AGENTS = 1_000;
-
 /**
  * Returns what the caller may do. If cached memberships do not suffice, it reads them again before the caller is
  * refused.
@@ -124,8 +121,7 @@ export async function rightsOf(
   { caller: { userId }, onward }: { readonly caller: Pick<Caller, 'userId'>; readonly onward: CallOptions },
   suffices: (rights: MemoryRights) => boolean = () => false,
 ): Promise<MemoryRights> {
-  const own = await agents.find({ where: { ownerId: userId }, limit: MAX_AGENTS });
-  const ids = new Set(own.map(({ id }) => id));
+  const ids = new Set((await agents.countBy('id', { ownerId: userId })).keys());
   const known = new MemoryRights(userId, await memberships.of(userId, onward), ids);
   if (suffices(known)) return known;
   return new MemoryRights(userId, await memberships.fresh(userId, onward), ids);
