@@ -16,7 +16,7 @@ import { jobCollection } from '../src/nodes/jobs.js';
 import { PENDING_MAX_AGE_MS } from '../src/nodes/pending.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { grantCollection } from '../src/sharing/records.js';
-import type { ArchiveTerms } from '../src/transfer/export/pieces.js';
+import { type ArchiveTerms, growingEntry } from '../src/transfer/export/pieces.js';
 import { readTree } from '../src/transfer/export/read-tree.js';
 import { openWorld, type World } from './stage.js';
 
@@ -234,4 +234,20 @@ describe('what fails while a resource is read', () => {
   test('is a fault of the resource otherwise', async () => {
     expect(await read(new Error('damaged'))).toEqual(['unreadable']);
   });
+});
+
+test('an entry that is produced piece by piece lets other requests run', async () => {
+  async function* texts() {
+    for (let i = 0; i < 30; i++) {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+      yield 'row';
+    }
+  }
+  const pieces: string[] = [];
+  const turns = await countTurns(async () => {
+    for await (const { data } of growingEntry('table.csv', texts())) pieces.push(String(data));
+  });
+  expect(pieces).toEqual(['row'.repeat(30)]);
+  expect(turns).toBeGreaterThan(20);
 });

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import type { AccessSubject } from '../../policy.js';
 import type { Emails } from './people.js';
@@ -37,11 +38,13 @@ export function fileEntry(path: string, fileId: string): TreePiece {
 /** Number of characters after which part of an entry is sent. */
 const PIECE_CHARS = 512 * 1024;
 
-/** Yields an entry whose text is produced piece by piece. */
+/** Yields an entry whose text is produced piece by piece, with pauses between them. */
 export async function* growingEntry(path: string, texts: AsyncIterable<string>): Pieces {
+  const breathe = createBreathe();
   let held: string[] = [];
   let chars = 0;
   for await (const text of texts) {
+    await breathe();
     held.push(text);
     chars += text.length;
     if (chars < PIECE_CHARS) continue;

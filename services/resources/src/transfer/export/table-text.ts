@@ -1,4 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { createBreathe, parseJsonInSlices } from '@commonplace/kit/slices';
 import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentQuery } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
@@ -33,6 +34,7 @@ export async function* tablePages(
   { context }: Pick<ArchiveTerms, 'context'>,
   snapshotId?: string,
 ): AsyncGenerator<Page> {
+  const breathe = createBreathe(context.signal);
   for (let offset = 0; ; ) {
     const query: ContentQuery = {
       format: ContentFormat.UNSPECIFIED,
@@ -44,7 +46,7 @@ export async function* tablePages(
     };
     const { page, people } = await kinds.table.signed(node, snapshotId, query, context);
     const columns = JSON.parse(String(page.columns)) as ShownColumn[];
-    const rows = JSON.parse(String(page.rows)) as SignedRow[];
+    const rows = (await parseJsonInSlices(page.rows as Buffer, breathe)) as SignedRow[];
     yield { columns, rows, people };
     offset += rows.length;
     if (!page.page?.hasMore || rows.length === 0) return;
