@@ -16,6 +16,7 @@ import { jobCollection } from '../src/nodes/jobs.js';
 import { PENDING_MAX_AGE_MS } from '../src/nodes/pending.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { grantCollection } from '../src/sharing/records.js';
+import { createEmails } from '../src/transfer/export/people.js';
 import { type ArchiveTerms, growingEntry } from '../src/transfer/export/pieces.js';
 import { readTree } from '../src/transfer/export/read-tree.js';
 import { openWorld, type World } from './stage.js';
@@ -250,4 +251,19 @@ test('an entry that is produced piece by piece lets other requests run', async (
   });
   expect(pieces).toEqual(['row'.repeat(30)]);
   expect(turns).toBeGreaterThan(20);
+});
+
+test('an export that outlasts the token of its caller still has the addresses of people', async () => {
+  const own = { metadata: { requestId: 'own' }, deadline: 0 };
+  const asked: unknown[] = [];
+  const users = {
+    findUsers: async ({ ids }: { ids: string[] }, options: unknown) => {
+      asked.push(options);
+      return { users: ids.map((id) => ({ id, email: `${id}@example.com` })) };
+    },
+  };
+  const parts = { peers: { users }, systemCall: () => own } as unknown as Parameters<typeof createEmails>[0];
+  const emails = createEmails(parts);
+  await emails.load(['a', 'a', '']);
+  expect([emails.of('a'), asked]).toEqual(['a@example.com', [own]]);
 });

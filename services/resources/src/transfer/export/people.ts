@@ -1,5 +1,4 @@
 import type { Actor } from '@commonplace/kit/auth';
-import type { CallContext } from '@commonplace/kit/rpc';
 import type { TransferParts } from '../parts.js';
 
 /** Looks up addresses of people by id, once each. */
@@ -12,14 +11,15 @@ export interface Emails {
 /** Number of people in one query. */
 const PEOPLE_PER_QUERY = 200;
 
-export function createEmails({ peers }: Pick<TransferParts, 'peers'>, { onward }: CallContext): Emails {
+/** Asks as this service, because an export may outlast the token of the person who requested it. */
+export function createEmails({ peers, systemCall }: Pick<TransferParts, 'peers' | 'systemCall'>): Emails {
   const known = new Map<string, string | undefined>();
   return {
     async load(ids) {
       const missing = [...new Set(ids)].filter((id) => id !== '' && !known.has(id));
       for (let at = 0; at < missing.length; at += PEOPLE_PER_QUERY) {
         const some = missing.slice(at, at + PEOPLE_PER_QUERY);
-        const { users } = await peers.users.findUsers({ ids: some, emails: [] }, onward);
+        const { users } = await peers.users.findUsers({ ids: some, emails: [] }, systemCall());
         for (const id of some) known.set(id, undefined);
         for (const { id, email } of users) known.set(id, email);
       }

@@ -50,6 +50,6 @@ function termsOf(
     include: include ?? { files: false, comments: false, snapshots: false, permissions: false },
     subject,
     context,
-    emails: createEmails(parts, context),
+    emails: createEmails(parts),
   };
 }
