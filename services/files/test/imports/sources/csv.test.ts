@@ -54,6 +54,20 @@ describe('a table of values', () => {
     expect(await table(file)).toMatchObject({ names, rows });
   });
 
+  test.each([
+    ['\r\n', '\n'],
+    ['\n', '\r\n'],
+  ])('has the lines of its file, whose ends differ: %j, then %j', async (first, others) => {
+    const { names, rows, warnings } = await table(
+      ['Name,Note', `Ada,"two${others}lines"`, 'Bob,"x"', ''].join(others).replace(others, first),
+    );
+    expect([names, warnings]).toEqual([['Name', 'Note'], []]);
+    expect(rows).toEqual([
+      ['Ada', 'two\nlines'],
+      ['Bob', 'x'],
+    ]);
+  });
+
   test('is read in its encoding, or in the one of the request', async () => {
     const guessed = await table(Buffer.from('Städte,Größe\nMünchen,1\n', 'latin1'));
     expect(guessed.names).toEqual(['Städte', 'Größe']);

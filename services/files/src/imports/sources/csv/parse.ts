@@ -35,6 +35,14 @@ function textOfFile(bytes: Buffer, encoding: string | undefined): DecodedText {
   }
 }
 
+/**
+ * Returns the text with `\n` at the end of all lines if some end with it and others with `\r\n`, as in files that were
+ * joined or edited: the parser expects the same end everywhere.
+ */
+function withEqualEnds(text: string): string {
+  return text.includes('\r\n') && /(?:^|[^\r])\n/.test(text) ? text.replaceAll('\r\n', '\n') : text;
+}
+
 interface ParsedRows {
   readonly rows: string[][];
   readonly delimiter: string;
@@ -177,7 +185,7 @@ export function readCsv(
   lists = false,
 ): { table: Table; warnings: string[] } {
   const decoded = textOfFile(bytes, options.encoding);
-  const whole = wellFormed(decoded.text).replace(/^\ufeff/, '');
+  const whole = withEqualEnds(wellFormed(decoded.text).replace(/^\ufeff/, ''));
   // Excel names its delimiter in a line of its own.
   const named = /^sep=(.)\r?\n/i.exec(whole);
   const text = named === null ? whole : whole.slice(named[0].length);
