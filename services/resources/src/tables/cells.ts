@@ -241,15 +241,24 @@ export function displayText(cell: Cell, column: Column, nameOf: (id: string) => 
 }
 
 function displayNumber(number: number, type: ColumnType, precision?: number, currency?: string): string {
-  const digits = precision === undefined ? {} : { minimumFractionDigits: precision, maximumFractionDigits: precision };
-  if (type === 'percent') return `${trimmed(number * 100, precision)} %`;
-  if (type === 'currency') return [trimmed(number, precision ?? 2), currency].filter(Boolean).join(' ');
+  if (type === 'percent') return `${rounded(exact(number * 100), precision)} %`;
+  if (type === 'currency') return [rounded(number, precision ?? 2), currency].filter(Boolean).join(' ');
   if (type === 'duration') return clockTime(number);
-  return precision === undefined ? String(number) : number.toLocaleString('en', { ...digits, useGrouping: false });
+  return rounded(number, precision);
 }
 
-function trimmed(number: number, precision: number | undefined): string {
-  return precision === undefined ? String(Number(number.toPrecision(12))) : number.toFixed(precision);
+/** Returns a product without what its factors, as binary fractions, add to it. */
+const exact = (product: number): number => Number(product.toPrecision(12));
+
+/** Formats by their number of decimal places; a format takes longer to make than to use. */
+const formats: Intl.NumberFormat[] = [];
+
+/** Rounds a number as it is written: 1.005 is 1.01, although the nearest binary fraction is less than 1.005. */
+function rounded(number: number, precision: number | undefined): string {
+  if (precision === undefined) return String(number);
+  const digits = { minimumFractionDigits: precision, maximumFractionDigits: precision };
+  formats[precision] ??= new Intl.NumberFormat('en', { ...digits, useGrouping: false });
+  return formats[precision].format(number);
 }
 
 function clockTime(duration: number): string {

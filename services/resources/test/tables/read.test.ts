@@ -148,6 +148,25 @@ test('durations are displayed as a clock shows them, also negative ones, and wri
   expect(rows.map(({ cells }) => cells.d)).toEqual([-90, -3725, 0, 0, 59, 360_000]);
 });
 
+test('amounts, shares and numbers are rounded as they are written', async () => {
+  const options = { precision: 2 };
+  const columns = [
+    { id: 'n', name: 'N', type: 'number', options },
+    { id: 'c', name: 'C', type: 'currency', options: { ...options, currency: 'EUR' } },
+    { id: 'p', name: 'P', type: 'percent', options },
+  ];
+  const id = await tables.create(columns, [
+    [1.005, 1.005, 0.01005],
+    [-2.675, -2.675, 0.07],
+    [1e6, 1234567.8, 1],
+  ]);
+  expect((await tables.read(id, { display: true })).rows.map(({ cells }) => cells)).toEqual([
+    { n: '1.01', c: '1.01 EUR', p: '1.01 %' },
+    { n: '-2.68', c: '-2.68 EUR', p: '7.00 %' },
+    { n: '1000000.00', c: '1234567.80 EUR', p: '100.00 %' },
+  ]);
+});
+
 test('values of JSON are displayed as JSON, also lists', async () => {
   const values = [[1], [{ a: 1 }, [2, null]], [], { a: [1] }, 'text', 1.5, true];
   const rows = values.map((j, i) => ({ id: `r${i}`, cells: { j } }));
