@@ -60,6 +60,9 @@ const FILTERS: readonly Where<Note>[] = [
   },
   { and: [{ hidden: true }, { or: [{ rank: { not: 3 } }, { labels: { exists: true } }] }] },
   { or: [] },
+  { and: [{ rank: { gt: 10 } }, { rank: { lt: 40 } }, { owner: { exists: true } }] },
+  { and: [{ owner: 'o1' }, { and: [{ owner: 'o4' }] }] },
+  { hidden: true, and: [{ or: [{ rank: 3 }] }, { or: [{ owner: { exists: false } }] }] },
 ];
 
 let folder: string;
@@ -204,6 +207,29 @@ describe('filters that no index serves', () => {
       expect(groups).toEqual(['p', 'p', 'p', 'p']);
       await observed.findAndCount({ where: rare, sort: ['position'], limit: 5 }, 10);
       expect(groups).toHaveLength(6);
+    });
+  });
+
+  test('run in another thread also if they are written as several that must hold, or for several places', async () => {
+    await groupsOf(async (observed, groups) => {
+      const rare = [
+        { ...BASE, and: [{ owner: 'o4996' }] },
+        { and: [{ place: 'p' }, { state: 'active', owner: 'o4996' }] },
+      ];
+      for (const where of [...rare, { ...BASE, place: { in: ['p', 'q'] }, owner: 'o4996' }]) {
+        const query = { where, sort: ['position'], limit: 5 } as const;
+        const before = groups.length;
+        expect(await observed.find(query)).toEqual(await notes.find({ ...query, limit: COUNT }));
+        expect(await observed.count(where, 10)).toBe(1);
+        expect((await observed.findAndCount(query, 10)).count).toBe(1);
+        expect(groups.length - before).toBe(4);
+      }
+      // An index serves all of these.
+      const served = { ...BASE, and: [{ position: { gt: '1000' } }, { position: { lt: '1010' } }] };
+      const listed = { state: 'active', place: { in: ['p', 'q'] }, position: { gt: '1000' } };
+      const before = groups.length;
+      for (const where of [served, listed]) await observed.find({ where, sort: ['position'], limit: 5 });
+      expect(groups).toHaveLength(before);
     });
   });
 

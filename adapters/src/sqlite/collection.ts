@@ -4,6 +4,7 @@ import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
 import { createFilteredReads, ELSEWHERE, type FoundPage } from './filtered-reads.js';
+import { flatten } from './flatten.js';
 import { splitByIndex } from './index-part.js';
 import { isLarge, LargePage } from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
@@ -90,14 +91,17 @@ export function createCollection<T extends StoredRecord>(
     spec,
     get: async (id) => cached.get(id),
     getMany: async (ids) => cached.getMany(ids),
-    find: async (query) => find(query, isFiltered(query) ? filtered.find(query) : undefined),
-    count: async (where, limit) =>
-      count(
-        where,
-        limit,
-        limit === undefined || searchesText(where) ? undefined : filtered.count(where, checkCount(limit)),
-      ),
-    async findAndCount(query, countLimit) {
+    async find(asked) {
+      const query = flat(asked);
+      return find(query, isFiltered(query) ? filtered.find(query) : undefined);
+    },
+    async count(asked, limit) {
+      const where = flatten(asked);
+      const isCounted = limit !== undefined && !searchesText(where);
+      return count(where, limit, isCounted ? filtered.count(where, checkCount(limit)) : undefined);
+    },
+    async findAndCount(asked, countLimit) {
+      const query = flat(asked);
       const read = isFiltered(query) ? filtered.findAndCount(query, checkCount(countLimit)) : undefined;
       if (read === undefined) {
         const [found, counted] = await Promise.all([collection.find(query), collection.count(query.where, countLimit)]);
@@ -107,15 +111,16 @@ export function createCollection<T extends StoredRecord>(
       return { found, count: counted };
     },
     async countBy(field, where) {
-      return byValue(fieldOf(shape, field), 'count(*)', where);
+      return byValue(fieldOf(shape, field), 'count(*)', flatten(where));
     },
-    async sum(field, where) {
+    async sum(field, asked) {
+      const where = flatten(asked);
       const { sql, params } = translate(shape, where);
       const row = await one(where, `SELECT total(${fieldOf(shape, field)}) FROM ${shape.table} WHERE ${sql}`, params);
       return row?.[0] as number;
     },
     async sumBy({ sum, by }, where) {
-      return byValue(fieldOf(shape, by), exactNumber(`total(${fieldOf(shape, sum)})`), where);
+      return byValue(fieldOf(shape, by), exactNumber(`total(${fieldOf(shape, sum)})`), flatten(where));
     },
     async max(field, where) {
       const { sql, params } = translate(shape, where);
@@ -127,6 +132,11 @@ export function createCollection<T extends StoredRecord>(
     },
   };
   return collection;
+}
+
+/** Returns a query with a flat filter. */
+function flat<T>(query: Query<T>): Query<T> {
+  return query.where.and === undefined ? query : { ...query, where: flatten(query.where) };
 }
 
 /** Returns whether a filter searches for a substring, which requires reading every remaining record. */

@@ -92,6 +92,10 @@ export function createFilteredReads<T extends StoredRecord>(
       const readsAll = !isEmpty(part.rest) || splitByIndex(shape, where, fieldsOf(sort)) === undefined;
       return readsAll && hasMore(`${shape.table} WHERE`, translate(shape, part.served));
     }
+    const listed = splitByIndex(shape, where, fieldsOf(sort), true) ?? splitByIndex(shape, where, [], true);
+    if (listed !== undefined) {
+      return !isEmpty(listed.rest) && hasMore(`${shape.table} WHERE`, translate(shape, listed.served));
+    }
     return Object.entries(where).some(([field, entry]) => {
       const { contains, containsAny = contains === undefined ? undefined : [contains] } = (entry ?? {}) as Condition;
       if (containsAny === undefined || !shape.many.has(field)) return false;

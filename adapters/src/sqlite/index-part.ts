@@ -12,15 +12,18 @@ export interface IndexPart<T> {
 /**
  * Splits a filter by the index that serves most of its equalities and, after them, the order. Returns undefined if no
  * index does, or if the filter selects its records by other means: by id, by a unique value or by elements of an array.
+ * With `lists`, one of several values is an equality too.
  */
 export function splitByIndex<T>(
   shape: TableShape,
   where: Where<T>,
   order: readonly string[],
+  lists = false,
 ): IndexPart<T> | undefined {
   const entries = Object.entries(where).filter(([, entry]) => entry !== undefined) as [string, Scalar | Condition][];
   if (entries.some(([field]) => field === 'id' || shape.unique.has(field) || shape.many.has(field))) return undefined;
-  const equal = new Set(entries.filter(([, entry]) => typeof entry !== 'object').map(([field]) => field));
+  const isEqual = (entry: Scalar | Condition) => typeof entry !== 'object' || (lists && entry.in !== undefined);
+  const equal = new Set(entries.filter(([, entry]) => isEqual(entry)).map(([field]) => field));
   const fields = order.filter((field) => field !== 'id');
   let best: readonly string[] = [];
   for (const index of shape.indexes) {

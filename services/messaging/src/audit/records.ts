@@ -40,6 +40,7 @@ export const auditCollection: CollectionSpec<AuditRecord> = {
     { fields: ['tenant', 'personId', 'at'] },
     { fields: ['tenant', 'targetId', 'at'] },
     { fields: ['tenant', 'outcome', 'at'] },
+    { fields: ['tenant', 'workspaceId', 'at'] },
     { fields: ['expiresAt'] },
   ],
   expires: 'expiresAt',

@@ -149,6 +149,9 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
   'commonplace.files.export.created': fact('export', 'exportId', ['format']),
 };
 
+/** The actions of all entries: those of events, and denials. */
+export const ACTIONS: readonly string[] = [...Object.keys(AUDITED).map(actionOf), 'access.denied'];
+
 /** Returns the action of an event type: `commonplace.tenancy.org_member.added` → `org_member.added`. */
 function actionOf(type: string): string {
   return type.split('.').slice(2).join('.');
