@@ -8,7 +8,7 @@ import { contracts } from '@commonplace/platform/contracts';
 import { AuditOutcome, Denial, ListAuditEventsRequest } from '@commonplace/proto/messaging/v1/audit_event_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { AUDITED } from '../src/audit/sources.js';
+import { AUDITED, outcomeOf } from '../src/audit/sources.js';
 import { actor, eventOf, openTestStage, type TestStage } from './stage.js';
 
 let stage: TestStage;
@@ -135,6 +135,9 @@ test('is filtered by action, actor, target, outcome and time, and paged by keyse
     (await read(admin, { orgId, ...fields })).items.map(({ action }) => action);
   expect(await actions({ action: 'org_member.added' })).toEqual(['org_member.added']);
   expect(await actions({ action: 'org_member.' })).toEqual(['org_member.removed', 'org_member.added']);
+  expect(await actions({ action: 'org_member.', outcome: AuditOutcome.SUCCESS })).toHaveLength(2);
+  expect(await actions({ action: 'org_member.', outcome: AuditOutcome.DENIED })).toEqual([]);
+  expect(await actions({ action: 'nothing.' })).toEqual([]);
   expect(await actions({ actorId: key.id })).toHaveLength(3);
   expect(await actions({ actorId: admin.userId })).toHaveLength(3);
   expect(await actions({ targetId: id })).toEqual(['permission.granted']);
@@ -331,7 +334,7 @@ test('deletes events after their retention time, and those of a purged Org', asy
   expect((await read(admin, { orgId })).items).toEqual([]);
 });
 
-test('no source passes on texts of an event', () => {
+test('no source passes on texts of an event, and each action has one outcome', () => {
   const secrets = {
     message: 'psst',
     text: 'psst',
@@ -342,6 +345,8 @@ test('no source passes on texts of an event', () => {
   };
   for (const [type, source] of Object.entries(AUDITED)) {
     const event = eventOf(type.replace('commonplace.', ''), { ...secrets, userId: newId(), keyId: newId() });
-    expect(JSON.stringify(source(event))).not.toContain('psst');
+    const draft = source(event);
+    expect(JSON.stringify(draft)).not.toContain('psst');
+    if (draft !== undefined) expect([draft.action, outcomeOf(draft.action)]).toEqual([draft.action, draft.outcome]);
   }
 });

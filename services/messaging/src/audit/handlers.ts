@@ -11,7 +11,7 @@ import { actorType } from '../domain/actors.js';
 import { type DenialParts, denialRecord } from './denials.js';
 import { auditReach } from './policy.js';
 import type { AuditRecord, Outcome } from './records.js';
-import { ACTIONS } from './sources.js';
+import { ACTIONS, outcomeOf } from './sources.js';
 import { type AuditWriteParts, recordAll } from './write.js';
 
 const NEWEST_FIRST = ['-at'] as const;
@@ -51,17 +51,27 @@ function filterOf({ action, targetId, from, to, outcome }: ListAuditEventsReques
   }
   const wanted = (Object.keys(OUTCOMES) as Outcome[]).find((name) => OUTCOMES[name] === outcome);
   return [
-    ...(action === undefined ? [] : [{ action: actionCondition(action) }]),
     ...(targetId === undefined ? [] : [{ targetId }]),
     ...(from === undefined ? [] : [{ at: { gte: new Date(from).toISOString() } }]),
     ...(to === undefined ? [] : [{ at: { lt: new Date(to).toISOString() } }]),
-    ...(wanted === undefined ? [] : [{ outcome: wanted }]),
+    ...(action === undefined ? outcomeFilter(wanted) : [{ action: oneOf(actionsOf(action, wanted)) }]),
   ];
 }
 
-/** Returns the condition for an action, or for all of a noun, each of which an index has in the order of time. */
-function actionCondition(action: string): string | { in: string[] } {
-  return action.endsWith('.') ? { in: ACTIONS.filter((one) => one.startsWith(action)) } : action;
+function outcomeFilter(outcome: Outcome | undefined): Where<AuditRecord>[] {
+  return outcome === undefined ? [] : [{ outcome }];
+}
+
+const oneOf = (actions: string[]): string | { in: string[] } =>
+  actions.length === 1 ? String(actions[0]) : { in: actions };
+
+/**
+ * Returns the action that is asked for, or all actions of its noun, as far as they have an outcome: an index has the
+ * entries of each in the order of time.
+ */
+function actionsOf(asked: string, outcome: Outcome | undefined): string[] {
+  const actions = asked.endsWith('.') ? ACTIONS.filter((one) => one.startsWith(asked)) : [asked];
+  return actions.filter((one) => outcome === undefined || outcomeOf(one) === outcome);
 }
 
 /**

@@ -152,6 +152,16 @@ export const AUDITED: Readonly<Record<string, AuditSource>> = {
 /** The actions of all entries: those of events, and denials. */
 export const ACTIONS: readonly string[] = [...Object.keys(AUDITED).map(actionOf), 'access.denied'];
 
+/** The outcomes of actions that do not succeed. */
+const UNSUCCESSFUL: Readonly<Record<string, Outcome>> = {
+  'access.denied': 'denied',
+  'api_key.refused': 'failure',
+  'sign_in.failed': 'failure',
+};
+
+/** Returns the outcome that all entries of an action have. */
+export const outcomeOf = (action: string): Outcome => UNSUCCESSFUL[action] ?? 'success';
+
 /** Returns the action of an event type: `commonplace.tenancy.org_member.added` → `org_member.added`. */
 function actionOf(type: string): string {
   return type.split('.').slice(2).join('.');
