@@ -145,6 +145,12 @@ describe('pages of large records', () => {
     expect(await countTurns(() => large.findAndCount(query, 1001))).toBeGreaterThan(1);
   });
 
+  test('are parsed with pauses by their ids too', async () => {
+    const ids = (await large.find({ where: WHERE, sort: ['position'], limit: 40 })).map(({ id }) => id);
+    expect(await countTurns(() => large.getMany(ids))).toBeGreaterThan(1);
+    expect((await large.getMany([...ids, 'none'])).map(({ id }) => id)).toEqual(ids);
+  });
+
   test('have the same records in the same order', async () => {
     const query = { where: WHERE, sort: ['position'], limit: 40 } as const;
     const { found, count } = await large.findAndCount(query, 1001);

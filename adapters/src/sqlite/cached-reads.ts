@@ -13,6 +13,8 @@ export interface CachedReads<T> {
   get(id: string): T | undefined;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
+  /** Returns the same; those that are not in memory are parsed with pauses, and not cached, if they are large together. */
+  getManyInSlices(ids: readonly string[]): T[] | Promise<T[]>;
   /** Returns the same; undefined if those that are not in memory are large together. */
   getManyUnlessLarge(ids: readonly string[]): T[] | undefined;
   /** Returns a page. If it has more records than are cached of a page, or large ones, they are not cached. */
@@ -50,14 +52,35 @@ export function createCachedReads<T extends StoredRecord>(
     return readMany(ids, () => false) as T[];
   }
 
-  function readMany(ids: readonly string[], refuses: (rows: readonly Row[]) => boolean): T[] | undefined {
+  function getManyInSlices(ids: readonly string[]): T[] | Promise<T[]> {
+    if (ids.length === 1) return listed(get(ids[0] as string));
+    // Records in memory may be dropped from there during the pauses.
+    let known: readonly (T | undefined)[] = [];
+    let large = new LargePage([]);
+    const refuse = (rows: readonly Row[], records: readonly (T | undefined)[]) => {
+      if (!isLarge(rows)) return false;
+      known = records;
+      large = new LargePage(rows);
+      return true;
+    };
+    return readMany(ids, refuse) ?? large.parse<T>().then((read) => inOrder(ids, known, read));
+  }
+
+  function readMany(
+    ids: readonly string[],
+    refuses: (rows: readonly Row[], records: readonly (T | undefined)[]) => boolean,
+  ): T[] | undefined {
     const records = ids.map(cached);
     const missing = ids.filter((_, at) => records[at] === undefined);
     if (missing.length === 0) return records as T[];
     const rows = reader.all(byIds, [listParam(missing)]);
-    if (refuses(rows)) return undefined;
-    const found = new Map(rows.map(keep).map((record) => [record.id, record]));
-    return ids.flatMap((id, at) => records[at] ?? found.get(id) ?? []);
+    if (refuses(rows, records)) return undefined;
+    return inOrder(ids, records, rows.map(keep));
+  }
+
+  function inOrder(ids: readonly string[], known: readonly (T | undefined)[], read: readonly T[]): T[] {
+    const found = new Map(read.map((record) => [record.id, record]));
+    return ids.flatMap((id, at) => known[at] ?? found.get(id) ?? []);
   }
 
   /**
@@ -104,6 +127,7 @@ export function createCachedReads<T extends StoredRecord>(
     peek: (id) => cache.peek(table, id) as T | undefined,
     get,
     getMany,
+    getManyInSlices,
     getManyUnlessLarge: (ids) => readMany(ids, isLarge),
     find,
   };

@@ -90,7 +90,7 @@ export function createCollection<T extends StoredRecord>(
   const collection: Collection<T> = {
     spec,
     get: async (id) => cached.get(id),
-    getMany: async (ids) => cached.getMany(ids),
+    getMany: async (ids) => cached.getManyInSlices(ids),
     async find(asked) {
       const query = flat(asked);
       return find(query, isFiltered(query) ? filtered.find(query) : undefined);
