@@ -1,5 +1,6 @@
-import { flag, integer, list, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { flag, integer, list, shaped, type Table, text, type Values } from '@commonplace/kit/config';
 import { IPV6_PREFIX } from '@commonplace/kit/network';
+import { CONTENT_URL, PUBLIC_URL } from '@commonplace/platform/settings';
 import { parseAccessLog } from './access-share.js';
 import { POLICY_NAMES, parseRateLimits } from './rate-limits.js';
 import { parseProxies } from './trusted-proxies.js';
@@ -27,18 +28,11 @@ export const config = {
     fallback: 8080,
   },
   publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
+    ...PUBLIC_URL,
     common: 'URL that people reach it by',
     help: 'URL that clients reach this server by; http only on loopback',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
   },
-  contentUrl: {
-    variable: 'COMMONPLACE_CONTENT_URL',
-    help: 'URL of the same server under another host name, for users’ bytes alone; what can script is shown only there',
-    parse: url('http', 'https'),
-    fallback: undefined as string | undefined,
-  },
+  contentUrl: CONTENT_URL,
   insecureHttp: {
     variable: 'COMMONPLACE_INSECURE_HTTP',
     common: '1: http without TLS is fine',

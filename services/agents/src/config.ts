@@ -1,5 +1,6 @@
-import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, type Table, type Values } from '@commonplace/kit/config';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
+import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 import { chatModelSettings } from './models/settings.js';
 
 export const config = {
@@ -150,25 +151,8 @@ export const config = {
     parse: integer(1000, 1_000_000),
     fallback: 24_000,
   },
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'public URL of this server; links to it begin with it',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
-  contentUrl: {
-    variable: 'COMMONPLACE_CONTENT_URL',
-    help: 'URL of the same server under another host name, for users’ bytes alone; not called for users',
-    parse: url('http', 'https'),
-    fallback: undefined as string | undefined,
-  },
+  ...OUTGOING_SETTINGS,
   secretsKey: SECRETS_KEY,
-  urlAllowlist: {
-    variable: 'COMMONPLACE_URL_ALLOWLIST',
-    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example',
-    parse: list,
-    fallback: [] as string[],
-  },
   memories: {
     variable: 'COMMONPLACE_MEMORIES',
     help: 'memories that a person, a workspace, an Org or an agent may have',

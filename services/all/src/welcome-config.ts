@@ -1,12 +1,11 @@
 import { emailAddress, flag, type Table, text } from '@commonplace/kit/config';
+import { PUBLIC_URL } from '@commonplace/platform/settings';
 
 export const welcomeConfig = {
   publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
+    ...PUBLIC_URL,
     common: 'URL that people reach it by',
     help: 'URL that clients reach this server by',
-    parse: text,
-    fallback: 'http://127.0.0.1:8080',
   },
   ownerEmail: {
     variable: 'COMMONPLACE_OWNER_EMAIL',

@@ -1,26 +1,10 @@
-import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, type Table, type Values } from '@commonplace/kit/config';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
+import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 
 export const config = {
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'public URL of this server; links to it begin with it',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
-  contentUrl: {
-    variable: 'COMMONPLACE_CONTENT_URL',
-    help: 'URL of the same server under another host name, for users’ bytes alone; not called for users',
-    parse: url('http', 'https'),
-    fallback: undefined as string | undefined,
-  },
+  ...OUTGOING_SETTINGS,
   secretsKey: SECRETS_KEY,
-  urlAllowlist: {
-    variable: 'COMMONPLACE_URL_ALLOWLIST',
-    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example',
-    parse: list,
-    fallback: [] as string[],
-  },
   runWorkers: {
     variable: 'COMMONPLACE_AUTOMATION_WORKERS',
     help: 'runs of automations that this process works on at the same time',

@@ -1,4 +1,5 @@
-import { integer, list, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, type Table, url, type Values } from '@commonplace/kit/config';
+import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 import { parseS3Url } from './blobs/s3-url.js';
 
 const MIB = 1024 * 1024;
@@ -11,18 +12,7 @@ function s3Url(value: string): string {
 }
 
 export const config = {
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'URL that clients reach this server by; signed URLs of files begin with it',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
-  contentUrl: {
-    variable: 'COMMONPLACE_CONTENT_URL',
-    help: 'URL of the same server under another host name, only for bytes of users; types that can run scripts are shown only there',
-    parse: url('http', 'https'),
-    fallback: undefined as string | undefined,
-  },
+  ...OUTGOING_SETTINGS,
   s3Url: {
     variable: 'COMMONPLACE_S3_URL',
     common: 'bucket for files, not the data folder',
@@ -214,12 +204,6 @@ export const config = {
     help: 'maximum imports of one workspace that wait; more are refused',
     parse: integer(1, 100_000),
     fallback: 20,
-  },
-  urlAllowlist: {
-    variable: 'COMMONPLACE_URL_ALLOWLIST',
-    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example; comma-separated',
-    parse: list,
-    fallback: [] as string[],
   },
 } satisfies Table;
 

@@ -1,6 +1,7 @@
-import { integer, oneOf, shaped, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { integer, oneOf, shaped, type Table, text, type Values } from '@commonplace/kit/config';
 import { IPV6_PREFIX } from '@commonplace/kit/network';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
+import { PUBLIC_URL } from '@commonplace/platform/settings';
 import { parseSecrets } from './domain/secrets.js';
 import { type Issuer, parseIssuers, parseIssuerUrl } from './oidc/issuers.js';
 import { MAX_PASSKEYS } from './stores/passkeys.js';
@@ -111,12 +112,7 @@ export const config = {
     parse: integer(1, 10_000),
     fallback: 5,
   },
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'public URL of this server; links in e-mail begin with it',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
+  publicUrl: PUBLIC_URL,
   ...MAIL_SETTINGS,
   keysPerPerson: {
     variable: 'COMMONPLACE_KEYS_PER_PERSON',

@@ -1,13 +1,9 @@
-import { integer, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, type Table, type Values } from '@commonplace/kit/config';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
+import { PUBLIC_URL } from '@commonplace/platform/settings';
 
 export const config = {
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'public URL of this server; links to it begin with it',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
+  publicUrl: PUBLIC_URL,
   readDays: {
     variable: 'COMMONPLACE_NOTIFICATION_DAYS',
     help: 'days that a notification is kept after it was read',

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
-import { integer, list, shaped, type Table, url, type Values } from '@commonplace/kit/config';
+import { integer, list, shaped, type Table, type Values } from '@commonplace/kit/config';
 import { IPV4_PATTERN, IPV6_PATTERN, IPV6_PREFIX } from '@commonplace/kit/network';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
+import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 
 function dnsServer(address: string): string {
   const host = /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, '$1');
@@ -164,24 +165,7 @@ export const config = {
   },
   ipv6Prefix: IPV6_PREFIX,
   secretsKey: SECRETS_KEY,
-  urlAllowlist: {
-    variable: 'COMMONPLACE_URL_ALLOWLIST',
-    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example',
-    parse: list,
-    fallback: [] as string[],
-  },
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'URL that people reach this server by; links to it begin so',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
-  contentUrl: {
-    variable: 'COMMONPLACE_CONTENT_URL',
-    help: 'URL of the same server under another host name, for users’ bytes alone; what can script is shown only there',
-    parse: url('http', 'https'),
-    fallback: undefined as string | undefined,
-  },
+  ...OUTGOING_SETTINGS,
   dnsServers: {
     variable: 'COMMONPLACE_DNS_SERVERS',
     help: 'comma-separated addresses of the DNS servers that look up custom domains, with or without a port; empty: those of the machine',

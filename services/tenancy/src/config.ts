@@ -1,21 +1,11 @@
-import { integer, list, oneOf, type Setting, type Table, text, url, type Values } from '@commonplace/kit/config';
+import { integer, list, oneOf, type Setting, type Table, text, type Values } from '@commonplace/kit/config';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
+import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './domain/oauth-types.js';
 
 export const config = {
-  publicUrl: {
-    variable: 'COMMONPLACE_PUBLIC_URL',
-    help: 'public URL of this server; links to it begin with it',
-    parse: url('http', 'https'),
-    fallback: 'http://127.0.0.1:8080',
-  },
-  contentUrl: {
-    variable: 'COMMONPLACE_CONTENT_URL',
-    help: 'URL of the same server under another host name, for users’ bytes alone; not called for users',
-    parse: url('http', 'https'),
-    fallback: undefined as string | undefined,
-  },
+  ...OUTGOING_SETTINGS,
   orgMembers: {
     variable: 'COMMONPLACE_ORG_MEMBERS',
     help: 'maximum members of one Org, open invitations included',
@@ -54,12 +44,6 @@ export const config = {
   },
   secretsKey: SECRETS_KEY,
   ...MAIL_SETTINGS,
-  urlAllowlist: {
-    variable: 'COMMONPLACE_URL_ALLOWLIST',
-    help: 'hosts that may be fetched over http and at addresses that are not public, such as wiki.intern or *.lab.example',
-    parse: list,
-    fallback: [] as string[],
-  },
   ...clientTable(),
 } satisfies Table;
 
