@@ -155,6 +155,7 @@ const OF_PLATFORM = [
   ['openOutgoingGuard', 'getUrlAllowlist'],
   ['createActAs', 'actAs'],
   ['refusalOfWorkspace', 'lookUpWorkspace'],
+  ['findSuccessor', 'findUsers'],
 ] as const;
 
 /** Returns the methods that the code of a process calls, by name, for each service whose client it uses. */

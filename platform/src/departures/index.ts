@@ -1,6 +1,8 @@
 import { type Collection, type CollectionSpec, inWork, type Store, type StoredRecord } from '@commonplace/kit/store';
 import type { MEMBER_LEFT, TypedEvent } from '../events/index.js';
 
+export { findSuccessor, type Successor, watchDepartures } from './watch.js';
+
 /**
  * The last time that a person left a workspace or an Org. What a service writes for a member may commit after it has
  * removed what it found when the person left; by this record it recognizes such a write.

@@ -1,7 +1,13 @@
 import { createEvent, type DomainEvent, type EventBus, type Subscription, systemActor } from '@commonplace/kit/events';
 import { inWork, type Where } from '@commonplace/kit/store';
-import type { Departure, Departures } from '@commonplace/platform/departures';
-import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
+import {
+  type Departure,
+  type Departures,
+  findSuccessor,
+  type Successor,
+  watchDepartures,
+} from '@commonplace/platform/departures';
+import { consume } from '@commonplace/platform/events';
 import type { Parts } from '../parts.js';
 import { type AgentRecord, leftWorkspaces } from '../stores/agents.js';
 
@@ -17,7 +23,10 @@ const CHUNK = 200;
  * paused until the owner returns or an administrator deletes them.
  */
 export function watchLeavers(parts: LeaverParts, bus: EventBus): Promise<Subscription> {
-  return consume(bus, { consumer: 'agents.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
+  return watchDepartures(bus, 'agents.leavers', parts, {
+    leaveWorkspace: (userId, workspaceId) => leaveWorkspace(parts, userId, workspaceId),
+    leaveOrg: (userId, orgId, successor) => leaveOrg(parts, userId, orgId, successor),
+  });
 }
 
 /**
@@ -42,23 +51,9 @@ export function watchLateAgents(parts: LeaverParts, bus: EventBus): Promise<Subs
         await leaveWorkspace(parts, ownerId, workspaceId, { id });
     }
     const left = departures.get(orgId);
-    if (left !== undefined && !person.orgs.has(orgId)) await leaveOrg(parts, ownerId, orgId, left.successorId, { id });
+    if (left === undefined || person.orgs.has(orgId)) return;
+    await leaveOrg(parts, ownerId, orgId, await findSuccessor(parts, orgId, left.successorId), { id });
   });
-}
-
-/** Handles one event by the current state, so that it may arrive late or twice. */
-async function follow(parts: LeaverParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
-  const { userId } = event.data;
-  if (userId === '') return;
-  await parts.departures.store(event);
-  const person = await parts.memberships.fresh(userId, parts.systemCall());
-  if (event.name === 'tenancy.workspace_member.removed') {
-    const { workspaceId } = event.data;
-    if (!person.workspaces.has(workspaceId)) await leaveWorkspace(parts, userId, workspaceId);
-    return;
-  }
-  const { orgId, transferToUserId } = event.data;
-  if (!person.orgs.has(orgId)) await leaveOrg(parts, userId, orgId, transferToUserId);
 }
 
 /** Ends the acting of an owner's agents, or of one of them, in a workspace that the owner has left. */
@@ -78,15 +73,14 @@ async function leaveOrg(
   parts: FollowParts,
   ownerId: string,
   orgId: string,
-  successorId: string,
+  successor: Successor | undefined,
   only: Where<AgentRecord> = {},
 ): Promise<void> {
-  const successor = await successorOf(parts, orgId, successorId);
   // Agents with a new owner no longer match; agents without a successor are paused and no longer match.
   const where: Where<AgentRecord> = { ...only, ownerId, orgId, ...(successor === undefined && { status: 'active' }) };
   await changeAll(parts, where, (agent) => {
     if (successor === undefined) return { ...agent, status: 'paused' };
-    const kept = withPlaces(agent, (place) => successor.workspaceIds.has(place.workspaceId));
+    const kept = withPlaces(agent, (place) => successor.workspaces.has(place.workspaceId));
     return { ...kept, status: 'paused', visibility: 'private', ownerId: successor.id, ownerName: successor.name };
   });
 }
@@ -94,21 +88,6 @@ async function leaveOrg(
 function withPlaces(agent: AgentRecord, keeps: (place: AgentRecord['places'][number]) => boolean): AgentRecord {
   const places = agent.places.filter(keeps);
   return { ...agent, places, workspaceIds: places.map(({ workspaceId }) => workspaceId) };
-}
-
-interface Successor {
-  readonly id: string;
-  readonly name: string;
-  readonly workspaceIds: ReadonlySet<string>;
-}
-
-/** Returns the successor, if they belong to the Org. */
-async function successorOf(parts: FollowParts, orgId: string, id: string): Promise<Successor | undefined> {
-  if (id === '') return undefined;
-  const { orgs, workspaces } = await parts.memberships.fresh(id, parts.systemCall());
-  if (!orgs.has(orgId)) return undefined;
-  const { users } = await parts.auth.findUsers({ ids: [id], emails: [] }, parts.systemCall());
-  return { id, name: users[0]?.name ?? '', workspaceIds: new Set(workspaces.keys()) };
 }
 
 /** Changes all agents that match a filter. The change must make each agent stop matching, or the loop would not end. */

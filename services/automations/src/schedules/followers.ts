@@ -8,8 +8,8 @@ import {
   type UnitOfWork,
   type Where,
 } from '@commonplace/kit/store';
+import { findSuccessor, type Successor } from '@commonplace/platform/departures';
 import { consume } from '@commonplace/platform/events';
-import { type Successor, successorOf } from '../successor.js';
 import { mayStart } from './access.js';
 import { unstartedFires, withdrawFires } from './fires.js';
 import { bySystem, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
@@ -29,7 +29,7 @@ export function watchWorkspaces(parts: ScheduleParts, bus: EventBus): Promise<Su
   );
 }
 
-/** Makes the schedules of an Org whose deletion was undone decide the slots that they have missed meanwhile. */
+/** Subscribes to Orgs whose deletion was undone, and plans the slots that their schedules have missed. */
 export function watchOrgs(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   const events = ['tenancy.org.restored'] as const;
   return consume(bus, { consumer: 'automations.schedule-orgs', events }, ({ subject: tenant }) =>
@@ -42,13 +42,13 @@ export function watchOrgs(parts: ScheduleParts, bus: EventBus): Promise<Subscrip
   );
 }
 
-/** Makes the fires of a schedule that were put off past their time due now. */
+/** Makes the postponed fires of a schedule due now, if their time has passed. */
 async function wakeFires(parts: ScheduleParts, work: UnitOfWork, scheduleId: string, now: number): Promise<void> {
   for (const { id } of await unstartedFires(parts, scheduleId)) {
     const fire = await work.get(parts.fires, id);
     if (fire === undefined || !UNSTARTED_STATES.includes(fire.state)) continue;
-    const isPutOff = Date.parse(fire.startsAt) <= now && Date.parse(fire.dueAt ?? '') > now;
-    if (isPutOff) work.replace(parts.fires, fire, { ...fire, dueAt: timestamp(now) });
+    const isPostponed = Date.parse(fire.startsAt) <= now && Date.parse(fire.dueAt ?? '') > now;
+    if (isPostponed) work.replace(parts.fires, fire, { ...fire, dueAt: timestamp(now) });
   }
 }
 
@@ -60,7 +60,7 @@ export function watchLeavers(parts: ScheduleParts, bus: EventBus): Promise<Subsc
   const events = ['tenancy.org_member.removed'] as const;
   return consume(bus, { consumer: 'automations.schedule-leavers', events }, async ({ data }) => {
     const { orgId, userId, transferToUserId } = data;
-    const successor = await successorOf(parts, orgId, transferToUserId);
+    const successor = await findSuccessor({ ...parts, auth: parts.peers.auth }, orgId, transferToUserId);
     if (userId === '' || successor === undefined) return;
     if ((await parts.memberships.fresh(userId, parts.systemCall())).orgs.has(orgId)) return;
     await forEach(parts, { tenant: orgId }, (work, before) => handOver(parts, work, before, userId, successor));

@@ -1,12 +1,11 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { type Collection, findEach, inWork, type UnitOfWork } from '@commonplace/kit/store';
-import type { Departures } from '@commonplace/platform/departures';
-import { consume, MEMBER_LEFT, type TypedEvent } from '@commonplace/platform/events';
+import { type Departures, findSuccessor, type Successor, watchDepartures } from '@commonplace/platform/departures';
+import { consume } from '@commonplace/platform/events';
 import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
 import { retireDefinition, writeDefinition } from '../definitions/versions.js';
 import type { Shared } from '../parts.js';
 import { mayEdit } from '../policy.js';
-import { type Successor, successorOf } from '../successor.js';
 
 export interface FollowParts
   extends Pick<Shared, 'store' | 'memberships' | 'peers' | 'systemCall' | 'now' | 'settings'> {
@@ -23,7 +22,15 @@ const CHUNK = 200;
  * a successor was named, the successor takes over the automations in those workspaces that they may edit.
  */
 export function watchLeavers(parts: FollowParts, bus: EventBus): Promise<Subscription> {
-  return consume(bus, { consumer: 'automations.leavers', events: MEMBER_LEFT }, (event) => follow(parts, event));
+  return watchDepartures(
+    bus,
+    'automations.leavers',
+    { ...parts, auth: parts.peers.auth },
+    {
+      leaveWorkspace: (userId, workspaceId) => changeAll(parts, { workspaceId }, userId, undefined),
+      leaveOrg: (userId, orgId, successor) => changeAll(parts, { tenant: orgId }, userId, successor),
+    },
+  );
 }
 
 /**
@@ -44,26 +51,10 @@ export function watchLateAutomations(parts: FollowParts, bus: EventBus): Promise
       const person = await parts.memberships.fresh(userId, parts.systemCall());
       if (person.workspaces.has(workspaceId)) continue;
       const successorId = person.orgs.has(tenant) ? '' : (fromOrg.get(userId)?.successorId ?? '');
-      await handOverOne(parts, automation, userId, await successorOf(parts, tenant, successorId));
+      const successor = await findSuccessor({ ...parts, auth: parts.peers.auth }, tenant, successorId);
+      await handOverOne(parts, automation, userId, successor);
     }
   });
-}
-
-/** Handles one event by the current state, so that it may arrive late or twice. */
-async function follow(parts: FollowParts, event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void> {
-  const { userId } = event.data;
-  if (userId === '') return;
-  await parts.departures.store(event);
-  const person = await parts.memberships.fresh(userId, parts.systemCall());
-  if (event.name === 'tenancy.workspace_member.removed') {
-    const { workspaceId } = event.data;
-    if (person.workspaces.has(workspaceId)) return;
-    await changeAll(parts, { workspaceId }, userId, undefined);
-    return;
-  }
-  const { orgId, transferToUserId } = event.data;
-  if (person.orgs.has(orgId)) return;
-  await changeAll(parts, { tenant: orgId }, userId, await successorOf(parts, orgId, transferToUserId));
 }
 
 async function changeAll(
