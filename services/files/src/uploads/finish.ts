@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { inWork, type UnitOfWork } from '@commonplace/kit/store';
 import type { StoredBytes } from '../blobs/port.js';
 import { blobKey } from '../domain/layout.js';
@@ -88,10 +89,8 @@ async function useReservation(parts: UploadParts, work: UnitOfWork, { id }: Inte
 
 /** Detects the content type of stored bytes, and the dimensions of an image, from the bytes themselves. */
 async function lookAt(parts: UploadParts, blobId: string, { name, saidType }: Pick<Upload, 'name' | 'saidType'>) {
-  const chunks: Buffer[] = [];
-  const range = { offset: 0, length: SNIFF_BYTES };
-  for await (const chunk of parts.bytes.read(blobKey(blobId), range)) chunks.push(chunk);
-  return kindOf(Buffer.concat(chunks), name, saidType);
+  const start = await buffer(parts.bytes.read(blobKey(blobId), { offset: 0, length: SNIFF_BYTES }));
+  return kindOf(start, name, saidType);
 }
 
 /** Marks an upload as failed: deletes its bytes and stores the error in the file's record. */

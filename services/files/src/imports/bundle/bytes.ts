@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { RandomAccessReader } from 'yauzl';
 import { type BlobStore, requireBytes } from '../../blobs/port.js';
 
@@ -37,11 +38,7 @@ export async function blobBytes(store: BlobStore, key: string): Promise<Bytes> {
   if (path !== undefined) return fileBytes(path);
   return {
     size,
-    async read(offset, length) {
-      const chunks: Buffer[] = [];
-      for await (const chunk of store.read(key, { offset, length })) chunks.push(chunk);
-      return Buffer.concat(chunks);
-    },
+    read: (offset, length) => buffer(store.read(key, { offset, length })),
     stream: (start, end) =>
       end > start ? Readable.from(store.read(key, { offset: start, length: end - start })) : Readable.from([]),
     close: async () => {},

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { dictionary } from '@commonplace/kit/dictionary';
 import { blobKey } from '../../domain/layout.js';
 import { SNIFF_BYTES, sniff } from '../../media/index.js';
@@ -20,11 +21,8 @@ export const BY_CONTENT: Readonly<Record<string, string>> = dictionary({
 
 /** Detects the source type of fetched bytes from the bytes and from the last segment of the URL's path. */
 export async function typeOfUrl(parts: ImportParts, blobId: string, url: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  const range = { offset: 0, length: SNIFF_BYTES };
-  for await (const chunk of parts.bytes.read(blobKey(blobId), range)) chunks.push(chunk);
   const name = lastSegmentOf(url);
-  const head = Buffer.concat(chunks);
+  const head = await buffer(parts.bytes.read(blobKey(blobId), { offset: 0, length: SNIFF_BYTES }));
   const contentType = looksLikeHtml(head) ? 'text/html' : await sniff(head, name, undefined);
   const type = BY_CONTENT[contentType.split(';')[0] as string];
   if (type !== undefined) return type;

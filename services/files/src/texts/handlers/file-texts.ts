@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { NotFound } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
@@ -44,10 +45,9 @@ export function createFileTextHandlers(parts: TextParts): Handlers<FileTextServi
       const file = await files.get(resourceId);
       const version = file?.versionId === undefined ? undefined : await versions.get(file.versionId);
       if (file === undefined || version === undefined) throw NotFound();
-      const chunks: Buffer[] = [];
       const range = { offset, length: Math.min(length, READ_BYTES) };
-      for await (const chunk of parts.bytes.read(blobKey(version.blobId), range)) chunks.push(chunk);
-      return { data: Buffer.concat(chunks), file: fileMessage(file, version) };
+      const data = await buffer(parts.bytes.read(blobKey(version.blobId), range));
+      return { data, file: fileMessage(file, version) };
     },
   };
 }
