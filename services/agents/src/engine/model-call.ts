@@ -1,5 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import { costOf } from '../models/estimate.js';
+import { costOf, tokensOfBytes } from '../models/estimate.js';
 import {
   type ChatModel,
   ContextTooLong,
@@ -10,7 +10,7 @@ import {
   ModelUnavailable,
 } from '../models/port.js';
 import { NOTHING_SPENT, type Spent } from '../stores/runs.js';
-import { BYTES_PER_TOKEN, estimatePrompt } from './prompt.js';
+import { estimatePrompt } from './prompt.js';
 
 export interface ModelReply {
   readonly toolCalls: readonly ModelToolCall[];
@@ -74,7 +74,7 @@ export async function callModel(
 
 function estimate(request: ModelRequest, outputBytes: number) {
   const inputTokens = estimatePrompt(request.messages, JSON.stringify(request.tools));
-  return { inputTokens, outputTokens: Math.ceil(outputBytes / BYTES_PER_TOKEN) };
+  return { inputTokens, outputTokens: tokensOfBytes(outputBytes) };
 }
 
 /** Returns the tokens with their cost at the rates of a model. */

@@ -1,16 +1,12 @@
 import { newId } from '@commonplace/kit/id';
 import { visible } from '../domain/passage.js';
+import { estimateTokens } from '../models/estimate.js';
 import type { ModelInfo, ModelMessage } from '../models/port.js';
 import type { EarlierMessage, RunInput } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import type { Source } from './sources.js';
 
-/** Number of bytes of text that count as one token. */
-export const BYTES_PER_TOKEN = 3;
-
-/** Returns an estimate of the tokens of a text: its UTF-8 bytes divided by three, which is more than models count. */
-export const estimateTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
-
+/** Returns the estimated number of tokens of messages, and of `tools` as JSON. */
 export function estimatePrompt(messages: readonly ModelMessage[], tools = ''): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), estimateTokens(tools));
 }

@@ -1,4 +1,5 @@
 import { accessTo } from '../agents/access.js';
+import { BYTES_PER_TOKEN } from '../models/estimate.js';
 import type { ModelInfo } from '../models/port.js';
 import type { Parts } from '../parts.js';
 import { belongsTo } from '../policy.js';
@@ -12,7 +13,7 @@ import {
 import type { RunRecord } from '../stores/runs.js';
 import type { Acting } from './acting.js';
 import { RunFailure } from './failure.js';
-import { ASSISTANT, agentText, BYTES_PER_TOKEN } from './prompt.js';
+import { ASSISTANT, agentText } from './prompt.js';
 
 export type AgentParts = Pick<Parts, 'agents' | 'agentVersions' | 'memberships' | 'index' | 'systemCall'>;
 

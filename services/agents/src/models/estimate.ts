@@ -4,14 +4,14 @@ import type { ModelInfo, ModelRequest } from './port.js';
 const REPLY_TOKENS = 4_096;
 
 /** UTF-8 bytes per token if no provider has counted; a conservative value for most languages. */
-const BYTES_PER_TOKEN = 3;
+export const BYTES_PER_TOKEN = 3;
 
 /** Returns the estimated number of tokens of a number of UTF-8 bytes. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Returns the estimated number of tokens of a text. */
+/** Returns the estimated number of tokens of a text, which is more than models count. */
 export function estimateTokens(text: string): number {
   return tokensOfBytes(Buffer.byteLength(text));
 }

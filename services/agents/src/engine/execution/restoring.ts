@@ -1,6 +1,6 @@
+import { tokensOfBytes } from '../../models/estimate.js';
 import { NOTHING_SPENT, type StepRecord } from '../../stores/runs.js';
 import { spentOf } from '../model-call.js';
-import { BYTES_PER_TOKEN } from '../prompt.js';
 import type { ToolOutput } from '../step-log.js';
 import { saveAttempt } from './model-turns.js';
 import type { RunScope } from './scope.js';
@@ -26,7 +26,7 @@ async function chargeBroken(scope: RunScope, step: StepRecord): Promise<void> {
   // Each turn of a run with a JSON result replaces the text of the one before.
   const kept = job.record.outputSchema === undefined ? log.text : '';
   const written = Buffer.byteLength(saved) - Buffer.byteLength(kept);
-  const output = Math.ceil(Math.max(written, 0) / BYTES_PER_TOKEN);
+  const output = tokensOfBytes(Math.max(written, 0));
   await saveAttempt(scope, { ...step, status: 'planned' }, spentOf(model, tokens ?? 0, output, true));
 }
 
