@@ -78,18 +78,18 @@ export function serveEndpoint(
     const own = ctx.state.arrivedAt + settings.timeoutMs + readMs;
     const { batched } = ctx.state;
     const deadline = batched === undefined ? own : Math.min(own, batched.deadline);
-    // A client that sends its body slowly does not hold a place meanwhile.
+    // Only now does the request count, so that a client that sends its body slowly keeps no other one waiting.
     const entered = fairShares.enter(sharerOf(ctx), deadline);
-    const place = entered instanceof Promise ? await entered : entered;
-    place.bytes = body?.bytes.length ?? 0;
+    const running = entered instanceof Promise ? await entered : entered;
+    running.bytes = body?.bytes.length ?? 0;
     try {
-      // What had to wait is not begun for a client that has left meanwhile.
+      // A request that had to wait is not begun if its client has disconnected in the meantime.
       if (entered instanceof Promise && ctx.res.destroyed) throw cancelled();
       const answer = await answerOf(ctx, route, body, deadline, invoke, settings);
       if (follows && (await followWrite(ctx, route, answer.message, invokeStream, settings))) return;
-      place.bytes += await respond(ctx, route, answer);
+      running.bytes += await respond(ctx, route, answer);
     } finally {
-      fairShares.leave(place);
+      fairShares.leave(running);
     }
   };
 }

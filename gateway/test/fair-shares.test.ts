@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '@commonplace/kit/errors';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createFairShares, type FairShares, type FairSharesOptions, type Place } from '../src/fair-shares/index.js';
+import {
+  createFairShares,
+  type FairShares,
+  type FairSharesOptions,
+  type RunningRequest,
+} from '../src/fair-shares/index.js';
 import { shareOfVisitors } from '../src/fair-shares/visitors.js';
 import { watchUtilization } from '../src/fair-shares/watch-utilization.js';
 
@@ -35,9 +40,9 @@ function repeat(times: number, work: () => void): void {
 const LATER = () => Date.now() + 60_000;
 
 /** Enters `count` requests of a tenant. Returns the places of those in progress, to which waiting ones are added. */
-function enter(shares: FairShares, tenant: string, count: number, bytes = 0): Place[] {
-  const places: Place[] = [];
-  const add = (place: Place) => {
+function enter(shares: FairShares, tenant: string, count: number, bytes = 0): RunningRequest[] {
+  const places: RunningRequest[] = [];
+  const add = (place: RunningRequest) => {
     place.bytes = bytes;
     places.push(place);
   };
@@ -63,7 +68,7 @@ async function endRequests(shares: FairShares, tenant: string, count: number): P
 
 const settled = () => new Promise(setImmediate);
 
-async function refusalOf(enter: () => Place | Promise<Place>): Promise<unknown> {
+async function refusalOf(enter: () => RunningRequest | Promise<RunningRequest>): Promise<unknown> {
   try {
     return await enter();
   } catch (error) {
@@ -89,7 +94,7 @@ describe('while the process is busy', () => {
     expect(enter(shares, 'b', 1)).toHaveLength(1);
     await settled();
     expect(more).toHaveLength(1);
-    shares.leave(more[0] as Place);
+    shares.leave(more[0] as RunningRequest);
     await settled();
     expect(more).toHaveLength(2);
   });
@@ -123,7 +128,7 @@ describe('while the process is busy', () => {
     const [a] = enter(shares, 'a', 1, 250_000);
     look(1, 30);
     look(0, 200);
-    shares.leave(a as Place);
+    shares.leave(a as RunningRequest);
     expect(shares.enter('a', LATER())).toBeInstanceOf(Promise);
     await sleep(3050);
     look(0);
@@ -206,7 +211,7 @@ describe('requests that wait', () => {
     enter(shares, 'a', 1);
     look(1, 30);
     const waiting = enter(shares, 'a', 5);
-    shares.leave(b as Place);
+    shares.leave(b as RunningRequest);
     await sleep(1050);
     look(0.9);
     await settled();
@@ -226,7 +231,7 @@ describe('requests that wait', () => {
     look(0.9);
     expect(await late).toBe('concurrency_limited tenant_waiting');
     expect(second).toHaveLength(0);
-    shares.leave(a as Place);
+    shares.leave(a as RunningRequest);
     await settled();
     expect(second).toHaveLength(1);
   });

@@ -71,12 +71,12 @@ async function readCalls(
   const limit = { bytes: settings.batchBodyBytes, setting: 'COMMONPLACE_BATCH_BODY_BYTES' };
   const bytes = await readBody(ctx as never, limit);
   const deadline = ctx.state.arrivedAt + settings.requestTimeoutMs + Date.now() - began;
-  const place = await fairShares.enter(sharerOf(ctx), deadline);
-  place.bytes = bytes.length;
+  const running = await fairShares.enter(sharerOf(ctx), deadline);
+  running.bytes = bytes.length;
   try {
     const { request } = await readAll(ctx, route, { bytes, type: ctx.req.headers['content-type'] }, { largeBodies });
     return { calls: (request.message as unknown as SendBatchRequest).requests, deadline };
   } finally {
-    fairShares.leave(place);
+    fairShares.leave(running);
   }
 }

@@ -25,7 +25,7 @@ export function sharesOf({ shareUtilization, shareBytes, rateLimits }: Settings)
 }
 
 /** A request in progress. */
-export interface Place {
+export interface RunningRequest {
   readonly tenant: string;
   /** Time of its start, as `performance.now()`. */
   readonly since: number;
@@ -44,9 +44,9 @@ export interface FairShares {
    * `concurrency_limited` if too many wait already, or if the request has not started by `until`, in milliseconds since
    * 1970.
    */
-  enter(tenant: string, until: number): Place | Promise<Place>;
+  enter(tenant: string, until: number): RunningRequest | Promise<RunningRequest>;
   /** Ends a request that has entered. */
-  leave(place: Place): void;
+  leave(request: RunningRequest): void;
   close(): void;
 }
 
@@ -59,7 +59,7 @@ interface WaitingRequest {
 interface Tenant {
   readonly name: string;
   /** Requests in progress, the oldest first. */
-  readonly running: Set<Place>;
+  readonly running: Set<RunningRequest>;
   readonly waiting: WaitingRequest[];
   /** Time before which no request starts because of what earlier ones took, as `performance.now()`. */
   startsAt: number;
@@ -74,13 +74,13 @@ interface Tenant {
 /** Milliseconds without a request after which a tenant has no share. */
 const ABSENT_MS = 1000;
 /**
- * Milliseconds after which a request leaves its place to another. So long a request mostly waits for a model, for a
- * client or for a worker, and workers are shared by a queue of their own.
+ * Milliseconds after which a running request no longer counts. One that takes so long mostly waits for a model, a client
+ * or a worker, and workers are shared by a queue of their own.
  */
-const HELD_MS = 1000;
+const COUNTED_MS = 1000;
 /**
- * Change of the number of places in 20 ms for each unit of utilization above and below its limit. It falls faster than
- * it grows, because others wait while there are too many.
+ * Relative change of `maxRunning` in 20 ms for each unit of utilization above and below its limit. It falls faster than
+ * it grows, because others wait while too many requests run.
  */
 const FALL = 1;
 const GROWTH = 0.5;
@@ -89,8 +89,8 @@ const SMOOTHING = 0.3;
 /** Bytes up to which requests are only counted: what they cost does not depend on their bytes. */
 const LARGE_BYTES = 64 * 1024;
 /**
- * Minimum share of a tenant in places. With less than one place, a tenant that sends requests in parallel pauses after
- * each of them: with a half, for as long as the request took.
+ * Minimum number of running requests of a tenant. With less than one, a tenant that sends requests in parallel pauses
+ * after each of them: with a half, for as long as the request took.
  */
 const MIN_SHARE = 0.05;
 /** Milliseconds after which requests in parallel are forgotten. */
@@ -99,8 +99,8 @@ const OVERLAPPED_MS = 1000;
 const MAX_PAUSE_MS = 4;
 /** Milliseconds of pauses that a tenant saves up while it sends nothing, so that the requests of one page do not pause. */
 const CREDIT_MS = 50;
-/** Number of places from which on nobody waits, if no process was busy for a while. */
-const MANY_PLACES = 1000;
+/** Value of `maxRunning` from which on nobody waits, if no process was busy for a while. */
+const MANY_RUNNING = 1000;
 /**
  * Milliseconds without a busy process after which bytes delay nobody. What is large keeps a process busy only while
  * nothing delays it: with half a second, downloads took turns of full speed and of waiting.
@@ -117,11 +117,11 @@ const waitingRequests = gauge({
 export function createFairShares(options: FairSharesOptions, watch: WatchUtilization): FairShares {
   const { utilization, bytesPerSecond, maxWaiting = Number.POSITIVE_INFINITY } = options;
   const tenants = new Map<string, Tenant>();
-  const watching = watch(look);
+  const watching = watch(update);
   /** Average utilization. */
   let smoothed = 0;
-  /** Number of requests of all tenants that may be in progress; infinite while nobody has to wait. */
-  let places = Number.POSITIVE_INFINITY;
+  /** Maximum number of running requests of all tenants; infinite while nobody has to wait. */
+  let maxRunning = Number.POSITIVE_INFINITY;
   /** Time when a process was last busy, as `performance.now()`. */
   let busyAt = Number.NEGATIVE_INFINITY;
   const unobserve = waitingRequests.observe(() => [{ attributes: {}, value: countWaiting(tenants.values()) }]);
@@ -144,46 +144,47 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
     return tenant;
   }
 
-  function look(busy: number): void {
+  /** Takes a measurement of the utilization, and starts, refuses and forgets what is due. */
+  function update(busy: number): void {
     const now = performance.now();
     let running = 0;
     for (const tenant of tenants.values()) {
-      releaseHeld(tenant, now - HELD_MS);
+      forgetLong(tenant, now - COUNTED_MS);
       refuseLate(tenant);
       running += tenant.running.size;
       const isAbsent = tenant.running.size + tenant.waiting.length === 0 && now - tenant.seen > ABSENT_MS;
       if (isAbsent) tenants.delete(tenant.name);
     }
     if (tenants.size < 2) {
-      places = Number.POSITIVE_INFINITY;
+      maxRunning = Number.POSITIVE_INFINITY;
       smoothed = 0;
       watching.stop();
     } else adapt(busy, running);
     for (const tenant of tenants.values()) startWaiting(tenant);
   }
 
-  /** Adapts the number of places to the utilization: quickly down, and slowly up again. */
+  /** Adapts `maxRunning` to the utilization: quickly down, and slowly up again. */
   function adapt(busy: number, running: number): void {
     smoothed += (busy - smoothed) * SMOOTHING;
     const spare = utilization - smoothed;
     const now = performance.now();
     if (spare < 0) busyAt = now;
     else if (!isShared()) return;
-    const next = (isShared() ? places : running) * (1 + (spare < 0 ? FALL : GROWTH) * spare);
-    const most = now - busyAt < CALM_MS ? MANY_PLACES : Number.POSITIVE_INFINITY;
-    places = next < MANY_PLACES ? Math.max(tenants.size * MIN_SHARE, next) : most;
+    const next = (isShared() ? maxRunning : running) * (1 + (spare < 0 ? FALL : GROWTH) * spare);
+    const most = now - busyAt < CALM_MS ? MANY_RUNNING : Number.POSITIVE_INFINITY;
+    maxRunning = next < MANY_RUNNING ? Math.max(tenants.size * MIN_SHARE, next) : most;
   }
 
-  const isShared = () => places !== Number.POSITIVE_INFINITY;
+  const isShared = () => maxRunning !== Number.POSITIVE_INFINITY;
 
   function mayStart({ running, startsAt }: Tenant, now: number): boolean {
     if (!isShared()) return true;
-    return running.size < Math.max(1, Math.floor(places / tenants.size)) && startsAt <= now;
+    return running.size < Math.max(1, Math.floor(maxRunning / tenants.size)) && startsAt <= now;
   }
 
   /** Returns the milliseconds for which a tenant pauses after a request. */
-  function pauseAfter({ bytes, since }: Place, { seen, overlapped }: Tenant): number {
-    const share = places / tenants.size;
+  function pauseAfter({ bytes, since }: RunningRequest, { seen, overlapped }: Tenant): number {
+    const share = maxRunning / tenants.size;
     const pauses = share < 1 && seen - overlapped < OVERLAPPED_MS;
     const forTime = pauses ? Math.min((seen - since) * (1 / share - 1), MAX_PAUSE_MS) : 0;
     return Math.max(forTime, bytes > LARGE_BYTES ? (bytes / bytesPerSecond) * 1000 : 0);
@@ -201,10 +202,10 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
     }, pause);
   }
 
-  function start(tenant: Tenant): Place {
-    const place = { tenant: tenant.name, since: performance.now(), bytes: 0 };
-    tenant.running.add(place);
-    return place;
+  function start(tenant: Tenant): RunningRequest {
+    const request = { tenant: tenant.name, since: performance.now(), bytes: 0 };
+    tenant.running.add(request);
+    return request;
   }
 
   return {
@@ -219,12 +220,13 @@ export function createFairShares(options: FairSharesOptions, watch: WatchUtiliza
         startWaiting(tenant);
       });
     },
-    leave(place) {
-      const tenant = tenants.get(place.tenant);
+    leave(request) {
+      const tenant = tenants.get(request.tenant);
       if (tenant === undefined) return;
-      tenant.running.delete(place);
+      tenant.running.delete(request);
       tenant.seen = performance.now();
-      if (isShared()) tenant.startsAt = Math.max(tenant.startsAt, tenant.seen - CREDIT_MS) + pauseAfter(place, tenant);
+      if (isShared())
+        tenant.startsAt = Math.max(tenant.startsAt, tenant.seen - CREDIT_MS) + pauseAfter(request, tenant);
       startWaiting(tenant);
     },
     close() {
@@ -241,10 +243,10 @@ function countWaiting(tenants: Iterable<Tenant>): number {
 }
 
 /** Stops counting requests that started before `before`. */
-function releaseHeld({ running }: Tenant, before: number): void {
-  for (const place of running) {
-    if (place.since > before) return;
-    running.delete(place);
+function forgetLong({ running }: Tenant, before: number): void {
+  for (const request of running) {
+    if (request.since > before) return;
+    running.delete(request);
   }
 }
 
