@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { personBehind } from '../src/domain/draft.js';
 import { SOURCES } from '../src/domain/sources.js';
-import { titleOf } from '../src/domain/text.js';
+import { titleOf } from '../src/domain/titles.js';
 import { eventOf } from './stage.js';
 
 const of = (type: string, data: Record<string, unknown>, more = {}) =>

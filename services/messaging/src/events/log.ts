@@ -33,7 +33,8 @@ export const MARGIN_MS = 600_000;
 /** Maximum attempts to commit, since other processes append as well. */
 const MAX_ATTEMPTS = 20;
 
-export const after = (ms: number, by: number): string => new Date(ms + by).toISOString();
+/** Returns the time `byMs` after an instant in epoch milliseconds, in ISO 8601. */
+const isoAfter = (atMs: number, byMs: number): string => new Date(atMs + byMs).toISOString();
 
 /**
  * The durable log of the events that streams deliver, for all tenants with readers. Each append replaces the log's end
@@ -113,9 +114,9 @@ export class EventLog {
       const known = new Map((await readTenants.getMany(tenants)).map((one) => [one.id, one]));
       const work = store.begin();
       const head = await this.head();
-      const expiresAt = after(now(), this.keepMs + MARGIN_MS);
-      const renewBefore = after(now(), this.keepMs + MARGIN_MS / 2);
-      const tooLate = after(now(), MARGIN_MS / 2);
+      const expiresAt = isoAfter(now(), this.keepMs + MARGIN_MS);
+      const renewBefore = isoAfter(now(), this.keepMs + MARGIN_MS / 2);
+      const tooLate = isoAfter(now(), MARGIN_MS / 2);
       let isNew = false;
       for (const tenant of tenants) {
         const mark = known.get(tenant);
@@ -153,7 +154,7 @@ export class EventLog {
       const work = store.begin();
       const fresh = await plan(work);
       const keptAt = new Date(now()).toISOString();
-      const expiresAt = after(now(), this.keepMs + MARGIN_MS);
+      const expiresAt = isoAfter(now(), this.keepMs + MARGIN_MS);
       for (const [i, one] of fresh.entries()) {
         work.insert(streamEvents, { ...one, seq: head.seq + 1 + i, keptAt, expiresAt });
       }

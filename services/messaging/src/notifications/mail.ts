@@ -4,7 +4,7 @@ import type { Mailer } from '@commonplace/platform/mail';
 import type { AuthService, MailAddress } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Settings } from '../config.js';
 import type { Cause, Draft } from '../domain/draft.js';
-import { titleOf } from '../domain/text.js';
+import { titleOf } from '../domain/titles.js';
 import { pathOf } from './present.js';
 
 /** Dependencies for sending notifications by e-mail. */

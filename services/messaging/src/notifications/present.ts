@@ -12,7 +12,7 @@ import type { IndexService } from '@commonplace/proto/resources/v1/index_service
 import type { Settings } from '../config.js';
 import { lineOf } from '../domain/automations.js';
 import type { Target } from '../domain/draft.js';
-import { titleOf } from '../domain/text.js';
+import { titleOf } from '../domain/titles.js';
 import type { Notification } from './records.js';
 
 /** Dependencies for presenting notifications. */
