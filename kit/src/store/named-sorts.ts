@@ -1,9 +1,7 @@
-import type { Sort } from './port.js';
+import type { Sort, StoredRecord } from './port.js';
 
 /** The fields that records with a name are sorted by. */
-interface Named {
-  readonly id: string;
-  readonly version: number;
+interface Named extends StoredRecord {
   /** The name as `foldName` returns it. */
   readonly nameFold: string;
   readonly createdAt: string;
@@ -20,5 +18,7 @@ const NAMED_SORTS: Readonly<Record<string, Sort<Named>>> = {
   '-updated_at': ['-updatedAt'],
 };
 
-/** Returns the order that a request names; by name, ignoring case and width, if it names none. */
-export const namedSort = (sort: string): Sort<Named> => NAMED_SORTS[sort] ?? ['nameFold'];
+/** Returns the order that a request names. If it names none, it is `fallback`: by name, ignoring case and width. */
+export function namedSort(sort: string, fallback: Sort<Named> = ['nameFold']): Sort<Named> {
+  return NAMED_SORTS[sort] ?? fallback;
+}

@@ -1,3 +1,4 @@
+import { foldName } from '@commonplace/kit/words';
 import { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
 import { hashToken, inviteUrl, newToken } from '../src/domain/invitation.js';
@@ -14,7 +15,7 @@ import {
   workspaceRoleOf,
 } from '../src/domain/roles.js';
 import { freeSlug, requireSlug, slugOf } from '../src/domain/slug.js';
-import { foldName, isOfDomains } from '../src/domain/text.js';
+import { isOfDomains } from '../src/domain/text.js';
 import { isTimezone } from '../src/domain/workspace-settings.js';
 
 describe('roles', () => {

@@ -1,4 +1,5 @@
 import { isWithinTimes, pageOfAll, parsePageRequest, type Sort } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import {
   ConnectionStatus,
   ConnectorStatus,
@@ -8,7 +9,6 @@ import {
   type ListConnectorsRequest,
   type ListConnectorsResponse,
 } from '@commonplace/proto/tenancy/v1/connector_service.js';
-import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 import type { Connection, Connector } from '../stores/connectors.js';
 import { toConnection, toConnector } from '../wire/connector.js';

@@ -8,13 +8,13 @@ import {
   timesWithin,
   type Where,
 } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type {
   ListGroupMembersRequest,
   ListGroupMembersResponse,
   ListGroupsRequest,
   ListGroupsResponse,
 } from '@commonplace/proto/tenancy/v1/group_service.js';
-import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 import type { Group, GroupMember } from '../stores/groups.js';
 import type { OrgMember } from '../stores/org-members.js';

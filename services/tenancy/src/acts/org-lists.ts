@@ -1,24 +1,12 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { isWithinTimes, pageOfAll, parsePageRequest, type Sort } from '@commonplace/kit/store';
+import { isWithinTimes, namedSort, pageOfAll, parsePageRequest } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { OrgStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { ListOrgsRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
-import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 import type { OrgAccess } from '../policy.js';
-import type { Org } from '../stores/orgs.js';
 import { seenOrgs } from './seen.js';
-
-type NamedOrg = Org & { readonly nameFold: string };
-
-const SORTS: Readonly<Record<string, Sort<NamedOrg>>> = {
-  name: ['nameFold'],
-  '-name': ['-nameFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
-};
 
 /** Returns a page of the Orgs that a caller sees. A person is in few, so they are filtered and sorted in memory. */
 export async function listOrgs(
@@ -31,6 +19,6 @@ export async function listOrgs(
   const wanted = seen
     .map(({ org }) => ({ ...org, nameFold: foldName(org.name) }))
     .filter((org) => org.nameFold.includes(foldName(request.q)) && isWithinTimes(org, request));
-  const { items, page } = pageOfAll(parsePageRequest(request.page), wanted, SORTS[request.sort] ?? ['createdAt']);
+  const { items, page } = pageOfAll(parsePageRequest(request.page), wanted, namedSort(request.sort, ['createdAt']));
   return { items: items.map(({ id }) => places.get(id) as OrgAccess), page };
 }

@@ -1,8 +1,8 @@
 import { timeBetween, type Where } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import { OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import type { ListOrgMembersRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { orgRoleOf } from '../domain/roles.js';
-import { foldName } from '../domain/text.js';
 import type { OrgMember } from '../stores/org-members.js';
 
 /**

@@ -1,8 +1,8 @@
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldName } from '@commonplace/kit/words';
 import type { Person } from '../domain/person.js';
 import { freeSlug } from '../domain/slug.js';
-import { foldName } from '../domain/text.js';
 import { publishWorkspace, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { slugScope, type Workspace } from '../stores/workspaces.js';

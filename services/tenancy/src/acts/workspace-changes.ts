@@ -1,6 +1,7 @@
 import { AppError, type Fault, InsufficientRole, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type {
@@ -11,7 +12,6 @@ import { givenFields, type Mask, mergeSettings } from '../domain/mask.js';
 import { readDefaultRole } from '../domain/org-settings.js';
 import type { DefaultRole } from '../domain/roles.js';
 import { freeSlug, requireSlug } from '../domain/slug.js';
-import { foldName } from '../domain/text.js';
 import { readWorkspaceSettings, type WorkspaceSettings } from '../domain/workspace-settings.js';
 import { SlugTaken } from '../errors.js';
 import { publishWorkspace } from '../events.js';

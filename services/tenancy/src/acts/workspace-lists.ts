@@ -2,6 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import {
   findPage,
   isWithinTimes,
+  namedSort,
   pageOfAll,
   parsePageRequest,
   type Sort,
@@ -9,10 +10,10 @@ import {
   timesWithin,
   type Where,
 } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import { type ListWorkspacesRequest, WorkspaceStateFilter } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { effectiveRole, orgRoleAtLeast } from '../domain/roles.js';
-import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 import type { OrgAccess } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
@@ -24,15 +25,6 @@ export interface WorkspacePage {
 }
 
 type Filter = Pick<ListWorkspacesRequest, 'state' | 'q'> & TimeFilters;
-
-const SORTS: Record<string, Sort<Workspace>> = {
-  name: ['nameFold'],
-  '-name': ['-nameFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
-};
 
 /**
  * Returns a page of the workspaces that a caller sees in a tenant: `inOrg`, or the Personal one. An administrator
@@ -47,7 +39,7 @@ export async function listWorkspaces(
 ): Promise<WorkspacePage> {
   const { caller } = context;
   const slice = parsePageRequest(request.page);
-  const sort = SORTS[request.sort || 'created_at'] ?? ['createdAt'];
+  const sort = namedSort(request.sort, ['createdAt']);
   const narrowed = caller.workspaceId !== undefined || caller.credential.workspaceIds !== undefined;
   const administers = inOrg !== undefined && orgRoleAtLeast(inOrg.member.role, 'admin');
   if (administers && !narrowed) return listAll(parts, request, sort, inOrg);

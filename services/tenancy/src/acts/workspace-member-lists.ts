@@ -9,13 +9,13 @@ import {
   toPage,
   type Where,
 } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { WorkspaceMember as WorkspaceMemberMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 import type {
   ListWorkspaceMembersRequest,
   ListWorkspaceMembersResponse,
 } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { type DefaultRole, FULL_ORG_ROLES, workspaceRoleOf } from '../domain/roles.js';
-import { foldName } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 import type { OrgMember } from '../stores/org-members.js';
 import type { WorkspaceMember } from '../stores/workspace-members.js';

@@ -1,7 +1,4 @@
-/** Returns a name folded for comparison: compatibility forms, width and case do not count. */
-export function foldName(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
-}
+import { foldName } from '@commonplace/kit/words';
 
 /** Returns an e-mail address folded for comparison. */
 export function foldEmail(email: string): string {

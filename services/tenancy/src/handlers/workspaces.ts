@@ -8,6 +8,7 @@ import {
 import { invalidField, namedBy } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { foldName } from '@commonplace/kit/words';
 import type { CreateWorkspaceRequest, WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { archiveWorkspace, latestArchives, pollSecondsOf } from '../acts/archive.js';
 import { countWorkspaces } from '../acts/counts.js';
@@ -17,7 +18,6 @@ import type { SeenWorkspace } from '../acts/seen.js';
 import { applyTemplate, changeWorkspace, chosenSlug, readDraft, requireCreator } from '../acts/workspace-changes.js';
 import { listWorkspaces } from '../acts/workspace-lists.js';
 import { maskOf } from '../domain/mask.js';
-import { foldName } from '../domain/text.js';
 import { publishWorkspace, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import { type OrgAccess, requireWorkspaceRole } from '../policy.js';

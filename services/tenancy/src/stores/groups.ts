@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import { foldName } from '../domain/text.js';
+import { foldName } from '@commonplace/kit/words';
 import { findAllWhere, findOne } from './all.js';
 import { personKeyOf } from './org-members.js';
 
