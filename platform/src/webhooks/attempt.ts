@@ -1,7 +1,5 @@
-import type { Readable } from 'node:stream';
-import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Fetched, type Guard, readStart, retryAfterMs, UrlNotAllowed } from '@commonplace/kit/fetch';
 import type { Attempt, Delivery } from './records.js';
-import { retryAfterMs } from './schedule.js';
 import { signedHeaders } from './sign.js';
 
 /** Timeout in milliseconds for a response. */
@@ -46,7 +44,7 @@ export async function attempt(
       attempt: { ...about(), status, ...(head !== '' && { head }) },
       succeeded: status >= 200 && status < 300,
       gone: status === GONE,
-      retryAfterMs: retryAfterMs(single(answer.headers['retry-after']), now()),
+      retryAfterMs: retryAfterMs(answer, now()),
     };
   } catch (error) {
     const failed = { ...about(), error: signal.aborted ? 'no answer in time' : reasonOf(error) };
@@ -54,24 +52,10 @@ export async function attempt(
   }
 }
 
-/** Returns the beginning of a response's body. The rest is not read, because it may have no end. */
-async function headOf({ body }: Fetched): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body as Readable) {
-      chunks.push(chunk as Buffer);
-      bytes += (chunk as Buffer).length;
-      if (bytes >= HEAD_BYTES) break;
-    }
-  } finally {
-    body.destroy();
-  }
-  return Buffer.concat(chunks).subarray(0, HEAD_BYTES).toString('utf8').replaceAll('\0', '');
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
+/** Returns the beginning of a response's body as text that every store can keep. */
+async function headOf(answer: Fetched): Promise<string> {
+  const head = (await readStart(answer, HEAD_BYTES)).subarray(0, HEAD_BYTES);
+  return head.toString('utf8').replaceAll('\0', '');
 }
 
 /** Returns a description of an error that contains no address of the local network. */

@@ -34,14 +34,3 @@ export function delayAfter(attempts: number, random: number, retryAfterMs = 0): 
   if (delay === undefined) return undefined;
   return Math.max(delay * (1 - JITTER + 2 * JITTER * random), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
 }
-
-/**
- * Parses `Retry-After` (RFC 9110, 10.2.3), which holds seconds or a date. Returns milliseconds from `now`; 0 if it is
- * absent or invalid.
- */
-export function retryAfterMs(header: string | undefined, now: number): number {
-  if (header === undefined) return 0;
-  const text = header.trim();
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : Date.parse(text) - now;
-  return Number.isFinite(ms) && ms > 0 ? ms : 0;
-}

@@ -1,5 +1,4 @@
-import type { Readable } from 'node:stream';
-import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { type Fetched, type Guard, headerOf, readStart, retryAfterMs, UrlNotAllowed } from '@commonplace/kit/fetch';
 import { signedHeaders } from '@commonplace/platform/webhooks';
 import { isHeaderValue, NOT_IN_HEADERS } from '../../definitions/config-check.js';
 import { withTexts } from '../../definitions/config-texts.js';
@@ -141,7 +140,7 @@ async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecr
     throw connectionError(error, 'the connection was cut in the response', once);
   });
   if (status < 200 || status >= 300) {
-    const waitMs = Math.min(retryAfterMs(single(response.headers['retry-after']), now()), MAX_WAIT_MS);
+    const waitMs = Math.min(retryAfterMs(response, now()), MAX_WAIT_MS);
     const shownBody = text === '' ? '' : `: ${String(masked(text, secrets)).slice(0, MAX_ERROR_LENGTH)}`;
     const answered = `The request was answered with ${status}`;
     throw new ActionError('http_error', `${answered}${shownBody}`, {
@@ -155,8 +154,8 @@ async function answerOf({ now }: HttpParts, response: Fetched, secrets: UsedSecr
 }
 
 /** Returns a JSON body as data and any other body as text. */
-function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
-  if (isCut || !/\bjson\b/.test(single(headers['content-type']) ?? '')) return text;
+function bodyOf(text: string, isCut: boolean, response: Fetched): unknown {
+  if (isCut || !/\bjson\b/.test(headerOf(response, 'content-type') ?? '')) return text;
   try {
     return JSON.parse(text);
   } catch {
@@ -168,21 +167,11 @@ function bodyOf(text: string, isCut: boolean, { headers }: Fetched): unknown {
  * Reads the beginning of a response. If it is truncated, secrets are masked before the cut, so that no part of a secret
  * remains at its end.
  */
-async function headOf({ body }: Fetched, secrets: UsedSecrets): Promise<{ text: string; isCut: boolean }> {
+async function headOf(response: Fetched, secrets: UsedSecrets): Promise<{ text: string; isCut: boolean }> {
   const most = MAX_RESPONSE_BYTES + maxSecretBytes(secrets);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body as Readable) {
-      chunks.push(chunk as Buffer);
-      bytes += (chunk as Buffer).length;
-      if (bytes > most) break;
-    }
-  } finally {
-    body.destroy();
-  }
-  const text = Buffer.concat(chunks).subarray(0, most).toString('utf8').replaceAll('\0', '');
-  if (bytes <= MAX_RESPONSE_BYTES) return { text, isCut: false };
+  const start = await readStart(response, most + 1);
+  const text = start.subarray(0, most).toString('utf8').replaceAll('\0', '');
+  if (start.length <= MAX_RESPONSE_BYTES) return { text, isCut: false };
   const head = Buffer.from(String(masked(text, secrets))).subarray(0, MAX_RESPONSE_BYTES);
   return { text: head.toString('utf8'), isCut: true };
 }
@@ -193,14 +182,4 @@ function shownHeaders(headers: Fetched['headers'], secrets: UsedSecrets): Record
     return [name, String(masked(String(value), secrets)).slice(0, MAX_HEADER_LENGTH)] as const;
   });
   return Object.fromEntries(shown);
-}
-
-const single = (header: string | string[] | undefined): string | undefined =>
-  Array.isArray(header) ? header[0] : header;
-
-/** Returns the milliseconds of a `Retry-After` header, which contains seconds or a date. */
-function retryAfterMs(header: string | undefined, now: number): number {
-  if (header === undefined) return 0;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return Number.isFinite(ms) ? Math.max(ms, 0) : 0;
 }
