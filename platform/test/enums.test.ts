@@ -1,9 +1,9 @@
 import { ImportSourceType } from '@commonplace/proto/files/v1/import.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
 import { enumName } from '../src/enums/index.js';
-import { isWorkspaceRoleAtLeast, workspaceRolesFrom } from '../src/memberships/index.js';
+import { isOrgRoleAtLeast, isWorkspaceRoleAtLeast } from '../src/memberships/index.js';
 
 test('the name of an enum value has no prefix and is in lower case', () => {
   const name: 'document' = enumName(ResourceType.DOCUMENT, 'RESOURCE_TYPE');
@@ -18,12 +18,11 @@ describe('workspace roles', () => {
     expect(isWorkspaceRoleAtLeast(WorkspaceRole.GUEST, WorkspaceRole.VIEWER)).toBe(false);
     expect(isWorkspaceRoleAtLeast(undefined, WorkspaceRole.GUEST)).toBe(false);
   });
+});
 
-  test('from one on are that role and all stronger ones', () => {
-    expect([...workspaceRolesFrom(WorkspaceRole.EDITOR)]).toEqual([
-      WorkspaceRole.EDITOR,
-      WorkspaceRole.ADMIN,
-      WorkspaceRole.OWNER,
-    ]);
-  });
+test('roles in an Org include the rights of weaker roles', () => {
+  expect(isOrgRoleAtLeast(OrgRole.OWNER, OrgRole.ADMIN)).toBe(true);
+  expect(isOrgRoleAtLeast(OrgRole.MEMBER, OrgRole.MEMBER)).toBe(true);
+  expect(isOrgRoleAtLeast(OrgRole.GUEST, OrgRole.MEMBER)).toBe(false);
+  expect(isOrgRoleAtLeast(undefined, OrgRole.GUEST)).toBe(false);
 });

@@ -1,18 +1,18 @@
 import { agentRoleIn, type Caller, type CallingAgent } from '@commonplace/kit/auth';
 import { createSharedFetches } from '@commonplace/kit/cache';
 import type { EventBus } from '@commonplace/kit/events';
-import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import type {
   DirectoryService,
   Memberships,
   WorkspaceMembership,
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { agentRoleName, lesserOrgRole, lesserWorkspaceRole } from './roles.js';
+import { agentRoleName, isOrgRoleAtLeast, lesserOrgRole, lesserWorkspaceRole } from './roles.js';
 
 export { openWorkspace, WorkspaceRequired } from './default-workspace.js';
 export { refusalOfWorkspace } from './refusal.js';
-export { agentRoleName, isWorkspaceRoleAtLeast, workspaceRolesFrom } from './roles.js';
+export { agentRoleName, isOrgRoleAtLeast, isWorkspaceRoleAtLeast } from './roles.js';
 
 /** A person's memberships, indexed for look-ups. */
 export interface PersonMemberships {
@@ -64,6 +64,19 @@ function index({ userId, orgs, workspaces, groups }: Memberships): PersonMembers
 }
 
 /**
+ * Returns the caller's own memberships. If the cached ones do not suffice, it reads them again before the caller is
+ * refused.
+ */
+export async function callerMemberships(
+  memberships: MembershipCache,
+  { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
+  suffices: (person: PersonMemberships) => boolean,
+): Promise<PersonMemberships> {
+  const known = await memberships.of(caller.userId, onward);
+  return suffices(known) ? known : memberships.fresh(caller.userId, onward);
+}
+
+/**
  * Returns the part of a person's memberships that an agent can use on their behalf: the workspaces in which both have a
  * role, with the lesser of the two, and no administration of an Org. Returns all of them without an agent.
  */
@@ -76,7 +89,7 @@ export function sharedWith(person: PersonMemberships, agent: CallingAgent | unde
       workspaces.set(id, { ...membership, role: lesserWorkspaceRole(membership.role, agentRoleName(role)) });
   }
   const orgs = [...person.orgs].map(([id, org]) => {
-    const role = ADMIN_ROLES.has(org.role) ? OrgRole.MEMBER : org.role;
+    const role = isOrgRoleAtLeast(org.role, OrgRole.ADMIN) ? OrgRole.MEMBER : org.role;
     return [id, { ...org, role }] as const;
   });
   return { ...person, workspaces, orgs: new Map(orgs) };
@@ -113,5 +126,3 @@ export async function usableMemberships(
   const [person, author] = await Promise.all([read(userId), read(authorId)]);
   return sharedWith(commonTo(person, author), agent);
 }
-
-const ADMIN_ROLES: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);

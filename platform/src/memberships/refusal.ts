@@ -3,6 +3,7 @@ import { AppError, InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import type { DirectoryService, OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { isOrgRoleAtLeast } from './roles.js';
 
 /**
  * Returns the error for a workspace that the caller is not a member of. Administrators of its Org learn that it exists;
@@ -17,7 +18,7 @@ export async function refusalOfWorkspace(
   param?: string,
 ): Promise<AppError> {
   const unknown = NotFound({}, param === undefined ? {} : { param });
-  const administered = [...orgs.values()].filter(({ role }) => role === OrgRole.ADMIN || role === OrgRole.OWNER);
+  const administered = [...orgs.values()].filter(({ role }) => isOrgRoleAtLeast(role, OrgRole.ADMIN));
   if (administered.length === 0) return unknown;
   const found = await directory.lookUpWorkspace({ workspaceId }, onward).catch(undefinedIfMissing);
   if (found === undefined || !administered.some(({ orgId }) => orgId === found.orgId)) return unknown;

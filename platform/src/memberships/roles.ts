@@ -23,11 +23,6 @@ export function isWorkspaceRoleAtLeast(role: WorkspaceRole | undefined, least: W
   return role !== undefined && ASCENDING.indexOf(role) >= ASCENDING.indexOf(least);
 }
 
-/** Returns the workspace roles that include all rights of `least`, itself included. */
-export function workspaceRolesFrom(least: WorkspaceRole): ReadonlySet<WorkspaceRole> {
-  return new Set(ASCENDING.slice(ASCENDING.indexOf(least)));
-}
-
 /** Returns the lesser of two workspace roles. */
 export function lesserWorkspaceRole(one: WorkspaceRole, other: WorkspaceRole): WorkspaceRole {
   return isWorkspaceRoleAtLeast(one, other) ? other : one;
@@ -42,9 +37,14 @@ const ASCENDING_IN_ORG: readonly OrgRole[] = [
   OrgRole.OWNER,
 ];
 
+/** Returns whether a role in an Org includes all rights of `least`; false without a role. */
+export function isOrgRoleAtLeast(role: OrgRole | undefined, least: OrgRole): boolean {
+  return role !== undefined && ASCENDING_IN_ORG.indexOf(role) >= ASCENDING_IN_ORG.indexOf(least);
+}
+
 /** Returns the lesser of two roles in an Org. */
 export function lesserOrgRole(one: OrgRole, other: OrgRole): OrgRole {
-  return ASCENDING_IN_ORG.indexOf(one) <= ASCENDING_IN_ORG.indexOf(other) ? one : other;
+  return isOrgRoleAtLeast(one, other) ? other : one;
 }
 
 /** Returns the contract's name of an agent's role. */

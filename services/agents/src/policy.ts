@@ -8,8 +8,14 @@ import {
 } from '@commonplace/kit/auth';
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
-import { openWorkspace, refusalOfWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import {
+  callerMemberships,
+  isOrgRoleAtLeast,
+  isWorkspaceRoleAtLeast,
+  openWorkspace,
+  type PersonMemberships,
+  refusalOfWorkspace,
+} from '@commonplace/platform/memberships';
 import type { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';
@@ -72,8 +78,8 @@ export async function requireListedPlace(
 
 /**
  * Returns the caller's membership of an Org that a request names; guests have one, too. Throws `NotFound` for an Org
- * that they are not in, and the error for a credential that does not reach it. Cached memberships are read again unless
- * they are as `suffices` wants them.
+ * that they are not in, and the error for a credential that does not reach it. Reads the memberships again if the cached
+ * one does not satisfy `suffices`.
  */
 export async function requireOrg(
   parts: Pick<PolicyParts, 'memberships'>,
@@ -81,7 +87,7 @@ export async function requireOrg(
   context: Pick<Asking, 'caller' | 'onward'>,
   suffices: (membership: OrgMembership) => boolean = () => true,
 ): Promise<OrgMembership> {
-  const { orgs } = await membershipsOf(parts, context, (person) => {
+  const { orgs } = await callerMemberships(parts.memberships, context, (person) => {
     const known = person.orgs.get(orgId);
     return known !== undefined && suffices(known);
   });
@@ -93,17 +99,17 @@ export async function requireOrg(
 
 /**
  * Returns the caller's membership of a workspace that a request names. Throws `NotFound` for a workspace that they
- * cannot see, `InsufficientRole` for guests, and the error for a credential that does not reach it. Cached memberships
- * are read again unless they are as `suffices` wants them.
+ * cannot see, `InsufficientRole` for guests, and the error for a credential that does not reach it. Reads the memberships
+ * again if the cached one does not satisfy `suffices`.
  */
 export async function readWorkspace(
   parts: Pick<PolicyParts, 'memberships' | 'directory'>,
   workspaceId: string,
   context: Pick<Asking, 'caller' | 'onward'>,
-  suffices: (membership: WorkspaceMembership) => boolean = ({ role }) => READERS.has(role),
+  suffices: (membership: WorkspaceMembership) => boolean = ({ role }) => isReader(role),
 ): Promise<WorkspaceMembership> {
   const { caller } = context;
-  const person = await membershipsOf(parts, context, ({ workspaces }) => {
+  const person = await callerMemberships(parts.memberships, context, ({ workspaces }) => {
     const known = workspaces.get(workspaceId);
     return known !== undefined && suffices(known);
   });
@@ -113,29 +119,25 @@ export async function readWorkspace(
   }
   const orgId = workspace.orgId || null;
   if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
-  if (!READERS.has(workspace.role)) throw InsufficientRole();
+  if (!isReader(workspace.role)) throw InsufficientRole();
   return workspace;
 }
 
-/** The roles that see the content of a workspace; guests see only what was shared with them. */
-export const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
-
-const MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
+/** Returns whether a role sees the content of a workspace. Guests see only what was shared with them. */
+export const isReader = (role: WorkspaceRole | undefined): boolean =>
+  isWorkspaceRoleAtLeast(role, WorkspaceRole.VIEWER);
 
 /** Returns whether a role is at least member. Guests of an Org see only what was shared with them. */
-export const isAtLeastMember = (role: OrgRole): boolean => MEMBERS.has(role);
+export const isAtLeastMember = (role: OrgRole | undefined): boolean => isOrgRoleAtLeast(role, OrgRole.MEMBER);
 
 /** Returns whether a person belongs to a place, other than as a guest. */
 export function belongsTo(
   person: PersonMemberships,
   { orgId, workspaceId }: Pick<Place, 'orgId' | 'workspaceId'>,
 ): boolean {
-  if (workspaceId === undefined) return isMember(person, orgId);
-  return READERS.has(person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  if (workspaceId === undefined) return isAtLeastMember(person.orgs.get(orgId)?.role);
+  return isReader(person.workspaces.get(workspaceId)?.role);
 }
-
-const isMember = ({ orgs }: PersonMemberships, orgId: string): boolean =>
-  isAtLeastMember(orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED);
 
 /** Returns the Orgs of which a person is at least a member. */
 export function orgsOfMember({ orgs }: PersonMemberships): string[] {
@@ -153,25 +155,10 @@ export function placesReached(
   const isLimited = isWorkspaceLimited(caller) || caller.workspaceId !== undefined;
   return {
     workspaceIds: [...person.workspaces.values()]
-      .filter(
-        ({ role, workspaceId, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null),
-      )
+      .filter(({ role, workspaceId, orgId }) => isReader(role) && reachesWorkspace(caller, workspaceId, orgId || null))
       .map(({ workspaceId }) => workspaceId),
     orgIds: isLimited ? [] : orgsOfMember(person).filter((orgId) => reachesTenant(caller, orgId)),
   };
-}
-
-/**
- * Returns the caller's memberships. If the cached ones do not suffice, it reads them again before the caller is
- * refused.
- */
-export async function membershipsOf(
-  parts: Pick<Parts, 'memberships'>,
-  { caller, onward }: Pick<Asking, 'caller' | 'onward'>,
-  suffices: (person: PersonMemberships) => boolean,
-): Promise<PersonMemberships> {
-  const known = await parts.memberships.of(caller.userId, onward);
-  return suffices(known) ? known : parts.memberships.fresh(caller.userId, onward);
 }
 
 /** Returns a session that the caller owns, or that is shared in a place they belong to. Throws `NotFound` otherwise. */
@@ -197,7 +184,9 @@ export async function findSessions(
     (session) => isShownTo(session, caller) && reachesPlace(caller, session),
   );
   if (found.length === 0) return [];
-  const person = await membershipsOf(parts, context, (known) => found.every((session) => belongsTo(known, session)));
+  const person = await callerMemberships(parts.memberships, context, (known) =>
+    found.every((session) => belongsTo(known, session)),
+  );
   return found.filter((session) => belongsTo(person, session));
 }
 
@@ -219,12 +208,10 @@ async function requireWithin(
 ): Promise<void> {
   const { caller } = context;
   const isIn = (known: PersonMemberships) => belongsTo(known, { orgId, workspaceId });
-  const person = await membershipsOf(parts, context, isIn);
+  const person = await callerMemberships(parts.memberships, context, isIn);
   if (!exists || !isIn(person)) throw NotFound();
   if (!reachesPlace(caller, { orgId, workspaceId })) throw credentialOutOfScope(caller, orgId || null);
 }
-
-const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
 
 /**
  * Returns a run that the caller started, whose shared session they can read, or whose workspace they administer. Throws
@@ -287,7 +274,7 @@ export async function administers(
 ): Promise<boolean> {
   if (workspaceId === undefined) return false;
   const { workspaces } = await parts.memberships.of(caller.userId, onward);
-  return ADMINS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  return isWorkspaceRoleAtLeast(workspaces.get(workspaceId)?.role, WorkspaceRole.ADMIN);
 }
 
 /** Throws if the workspace of a session is archived. */
@@ -298,7 +285,7 @@ export async function requireUnarchived(
 ): Promise<void> {
   if (workspaceId === undefined) return;
   const isOpen = ({ workspaces }: PersonMemberships) => workspaces.get(workspaceId)?.archived === false;
-  if (!isOpen(await membershipsOf(parts, context, isOpen))) throw WorkspaceArchived();
+  if (!isOpen(await callerMemberships(parts.memberships, context, isOpen))) throw WorkspaceArchived();
 }
 
 /**

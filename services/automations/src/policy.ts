@@ -2,10 +2,11 @@ import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import {
+  isWorkspaceRoleAtLeast,
+  type MembershipCache,
   type PersonMemberships,
   refusalOfWorkspace,
   usableMemberships,
-  workspaceRolesFrom,
 } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';
@@ -29,12 +30,14 @@ type PolicyParts = Pick<Shared, 'memberships'> & {
   readonly peers?: Pick<Shared['peers'], 'directory'>;
 };
 
-const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
-const EDITORS = workspaceRolesFrom(WorkspaceRole.EDITOR);
-const ADMINS = workspaceRolesFrom(WorkspaceRole.ADMIN);
+type WithRole = Pick<Place, 'role'>;
 
-export const mayEdit = ({ role }: Pick<Place, 'role'>): boolean => EDITORS.has(role);
-export const mayAdminister = ({ role }: Pick<Place, 'role'>): boolean => ADMINS.has(role);
+export const mayRead = (place: WithRole | undefined): boolean =>
+  isWorkspaceRoleAtLeast(place?.role, WorkspaceRole.VIEWER);
+export const mayEdit = (place: WithRole | undefined): boolean =>
+  isWorkspaceRoleAtLeast(place?.role, WorkspaceRole.EDITOR);
+export const mayAdminister = (place: WithRole | undefined): boolean =>
+  isWorkspaceRoleAtLeast(place?.role, WorkspaceRole.ADMIN);
 
 /**
  * Returns a workspace that the caller can read. `param` is the request field that names it; it is absent for the
@@ -48,11 +51,8 @@ export async function readPlace(
   param?: string,
 ): Promise<Place> {
   const { memberships } = parts;
-  const { caller, onward } = asking;
-  const suffices = (person: PersonMemberships) =>
-    READERS.has(person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
-  const known = await usableMemberships(caller, (id) => memberships.of(id, onward));
-  const person = suffices(known) ? known : await usableMemberships(caller, (id) => memberships.fresh(id, onward));
+  const { caller } = asking;
+  const person = await placesOf(memberships, asking, ({ workspaces }) => mayRead(workspaces.get(workspaceId)));
   const workspace = person.workspaces.get(workspaceId);
   if (workspace === undefined) {
     // Nobody learns from the id of a record that its workspace exists.
@@ -61,7 +61,7 @@ export async function readPlace(
   }
   const { orgId, role, archived } = workspace;
   if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
-  if (!READERS.has(role)) throw param === undefined ? NotFound() : InsufficientRole();
+  if (!mayRead(workspace)) throw param === undefined ? NotFound() : InsufficientRole();
   return { tenant: orgId || workspaceId, orgId, workspaceId, role, archived };
 }
 
@@ -87,13 +87,23 @@ export async function editPlace(
  */
 export async function readableWorkspaces(
   { memberships }: Pick<PolicyParts, 'memberships'>,
-  { caller, onward }: Asking,
+  asking: Asking,
   expected: readonly string[] = [],
 ): Promise<string[]> {
-  const known = await usableMemberships(caller, (id) => memberships.of(id, onward));
-  const suffices = expected.every((id) => READERS.has(known.workspaces.get(id)?.role ?? WorkspaceRole.UNSPECIFIED));
-  const { workspaces } = suffices ? known : await usableMemberships(caller, (id) => memberships.fresh(id, onward));
+  const { workspaces } = await placesOf(memberships, asking, (known) =>
+    expected.every((id) => mayRead(known.workspaces.get(id))),
+  );
   return [...workspaces.values()]
-    .filter(({ workspaceId, role, orgId }) => READERS.has(role) && reachesWorkspace(caller, workspaceId, orgId || null))
+    .filter((place) => mayRead(place) && reachesWorkspace(asking.caller, place.workspaceId, place.orgId || null))
     .map(({ workspaceId }) => workspaceId);
+}
+
+/** Returns the memberships that the caller can use. If the cached ones do not suffice, it reads them again. */
+async function placesOf(
+  memberships: MembershipCache,
+  { caller, onward }: Asking,
+  suffices: (person: PersonMemberships) => boolean,
+): Promise<PersonMemberships> {
+  const known = await usableMemberships(caller, (id) => memberships.of(id, onward));
+  return suffices(known) ? known : usableMemberships(caller, (id) => memberships.fresh(id, onward));
 }

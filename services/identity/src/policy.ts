@@ -1,13 +1,13 @@
 import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { isOrgRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { OrgAdminRequired, OthersKey } from './errors.js';
 import type { ApiKeyRecord } from './stores/api-keys.js';
 
 export function isAdmin(membership: Pick<OrgMembership, 'role'> | undefined): boolean {
-  return membership?.role === OrgRole.ADMIN || membership?.role === OrgRole.OWNER;
+  return isOrgRoleAtLeast(membership?.role, OrgRole.ADMIN);
 }
 
 /**

@@ -2,10 +2,10 @@ import { authorOf, type Caller, credentialOutOfScope, reachesTenant, workspacesR
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { callerMemberships, isOrgRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Parts } from '../parts.js';
-import { type Asking, isAtLeastMember, membershipsOf, orgsOfMember, READERS } from '../policy.js';
+import { type Asking, isAtLeastMember, isReader, orgsOfMember } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 
 type AccessParts = Pick<Parts, 'agents' | 'memberships'>;
@@ -29,18 +29,13 @@ export function accessTo(agent: AgentRecord, person: PersonMemberships): AgentAc
   const inOrg = orgId === '' ? undefined : person.orgs.get(orgId);
   const belongs = orgId === '' || inOrg !== undefined;
   const isOwner = agent.ownerId === person.userId && belongs;
-  const role = inOrg?.role ?? OrgRole.UNSPECIFIED;
-  const isAdmin = role === OrgRole.ADMIN || role === OrgRole.OWNER;
+  const role = inOrg?.role;
+  const isAdmin = isOrgRoleAtLeast(role, OrgRole.ADMIN);
   const covered =
     (visibility === 'org' && isAtLeastMember(role)) ||
-    (visibility === 'workspace' && workspaceIds.some((id) => reads(person, id)));
+    (visibility === 'workspace' && workspaceIds.some((id) => isReader(person.workspaces.get(id)?.role)));
   return { agent, isOwner, isAdmin, mayUse: isOwner || (belongs && covered) };
 }
-
-const reads = ({ workspaces }: PersonMemberships, id: string): boolean => {
-  const role = workspaces.get(id)?.role;
-  return role !== undefined && READERS.has(role);
-};
 
 /**
  * Returns an agent that the caller may use or administers. Throws `NotFound` otherwise, and the error for a credential
@@ -49,7 +44,7 @@ const reads = ({ workspaces }: PersonMemberships, id: string): boolean => {
 export async function seeAgent(parts: AccessParts, id: string, context: CallContext): Promise<AgentAccess> {
   const agent = await context.work.get(parts.agents, id);
   const isSeen = (person: PersonMemberships) => agent !== undefined && isVisible(accessTo(agent, person));
-  const person = await membershipsOf(parts, context, isSeen);
+  const person = await callerMemberships(parts.memberships, context, isSeen);
   if (agent === undefined || !isSeen(person)) throw NotFound();
   requireReach(context.caller, agent);
   return accessTo(agent, person);
@@ -70,7 +65,7 @@ export async function usableAgent(
 ): Promise<AgentRecord> {
   const agent = await context.work.get(parts.agents, id);
   const mayUse = (person: PersonMemberships) => agent !== undefined && accessTo(agent, person).mayUse;
-  const person = await membershipsOf(parts, context, mayUse);
+  const person = await callerMemberships(parts.memberships, context, mayUse);
   if (agent === undefined || !mayUse(person)) throw NotFound({}, { param });
   requireReach(context.caller, agent);
   const author = authorOf(context.caller);
@@ -104,8 +99,10 @@ function isReached(caller: Caller, { orgId, workspaceIds }: AgentRecord): boolea
 export function visibleAgents(person: PersonMemberships, caller: Caller): Where<AgentRecord> {
   const orgIds = [...person.orgs.values()];
   const members = orgsOfMember(person);
-  const administered = orgIds.filter(({ role }) => isAtLeastAdmin(role)).map(({ orgId }) => orgId);
-  const read = [...person.workspaces.keys()].filter((id) => reads(person, id));
+  const administered = orgIds.filter(({ role }) => isOrgRoleAtLeast(role, OrgRole.ADMIN)).map(({ orgId }) => orgId);
+  const read = [...person.workspaces.values()]
+    .filter(({ role }) => isReader(role))
+    .map(({ workspaceId }) => workspaceId);
   const only = workspacesReached(caller);
   const tenant = caller.tenant?.orgId;
   return {
@@ -123,8 +120,6 @@ export function visibleAgents(person: PersonMemberships, caller: Caller): Where<
   };
 }
 
-const isAtLeastAdmin = (role: OrgRole): boolean => role === OrgRole.ADMIN || role === OrgRole.OWNER;
-
 /** Returns those of the given agents that the caller can read with their credential. */
 export async function findVisible(
   parts: AccessParts,
@@ -134,7 +129,9 @@ export async function findVisible(
   const found = await parts.agents.getMany([...new Set(ids)]);
   if (found.length === 0) return [];
   const sees = (person: PersonMemberships, agent: AgentRecord) => isVisible(accessTo(agent, person));
-  const person = await membershipsOf(parts, context, (known) => found.every((agent) => sees(known, agent)));
+  const person = await callerMemberships(parts.memberships, context, (known) =>
+    found.every((agent) => sees(known, agent)),
+  );
   return found.filter((agent) => sees(person, agent) && isReached(context.caller, agent));
 }
 

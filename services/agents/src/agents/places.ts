@@ -1,22 +1,17 @@
 import { credentialOutOfScope, reachesWorkspace, workspacesReached } from '@commonplace/kit/auth';
 import { type AppError, InsufficientRole, invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { agentRoleName, isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { LimitReached, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';
-import { READERS } from '../policy.js';
+import { isReader } from '../policy.js';
 import type { AgentPlace, AgentRecord, AgentRole } from '../stores/agents.js';
 
-const RANKS: Readonly<Record<AgentRole, number>> = { viewer: 1, commenter: 2, editor: 3 };
-const ROLE_RANKS: Partial<Record<WorkspaceRole, number>> = {
-  [WorkspaceRole.VIEWER]: 1,
-  [WorkspaceRole.COMMENTER]: 2,
-  [WorkspaceRole.EDITOR]: 3,
-  [WorkspaceRole.ADMIN]: 4,
-  [WorkspaceRole.OWNER]: 4,
-};
-const ADMIN_RANK = 4;
+const isAdmin = (role: WorkspaceRole | undefined): boolean => isWorkspaceRoleAtLeast(role, WorkspaceRole.ADMIN);
+
+const isLower = (role: AgentRole, than: AgentRole): boolean =>
+  !isWorkspaceRoleAtLeast(agentRoleName(role), agentRoleName(than));
 
 /** Returns the workspaces of an agent that the caller can see with their credential. */
 export function seenPlaces(
@@ -49,19 +44,18 @@ export function placesAfter(
   requireOnce(given);
   const before = new Map(agent.places.map((place) => [place.workspaceId, place.role]));
   for (const { workspaceId, role, at } of given) {
-    const rank = rankIn(agent, workspaceId, at, person, context);
+    const held = readableRole(agent, workspaceId, at, person, context);
     if (before.get(workspaceId) === role) continue;
     const present = before.get(workspaceId);
-    const lowers = present !== undefined && RANKS[role] < RANKS[present];
-    const needed = isOwner && (RANKS[role] === RANKS.viewer || lowers) ? RANKS.viewer : ADMIN_RANK;
-    if (rank < needed) throw InsufficientRole({}, { param: `${at}role` });
+    const ownerMayGive = isOwner && (role === 'viewer' || (present !== undefined && isLower(role, present)));
+    if (!ownerMayGive && !isAdmin(held)) throw InsufficientRole({}, { param: `${at}role` });
     if (person.workspaces.get(workspaceId)?.archived === true) throw WorkspaceArchived();
   }
   const named = new Set(given.map(({ workspaceId }) => workspaceId));
   const left = agent.places.filter(({ workspaceId }) => !named.has(workspaceId));
   const kept = isOwner ? [] : left.filter(({ workspaceId }) => !person.workspaces.has(workspaceId));
   const removed = isOwner ? [] : left.filter(({ workspaceId }) => person.workspaces.has(workspaceId));
-  if (removed.some(({ workspaceId }) => rankOf(person, workspaceId) < ADMIN_RANK)) throw InsufficientRole();
+  if (!removed.every(({ workspaceId }) => isAdmin(person.workspaces.get(workspaceId)?.role))) throw InsufficientRole();
   const after = [...kept, ...given.map(({ workspaceId, role }) => ({ workspaceId, role }))];
   const limit = settings.agentWorkspaces;
   if (after.length > limit) throw LimitReached({ limit, what: 'workspaces of one agent' });
@@ -76,20 +70,17 @@ function requireOnce(given: readonly GivenPlace[]): void {
   }
 }
 
-const rankOf = ({ workspaces }: PersonMemberships, id: string): number =>
-  ROLE_RANKS[workspaces.get(id)?.role ?? WorkspaceRole.UNSPECIFIED] ?? 0;
-
 /**
- * Returns the caller's rank in a workspace of the agent's tenant. Throws if the caller cannot see the workspace or it
+ * Returns the caller's role in a workspace of the agent's tenant. Throws if the caller cannot read the workspace or it
  * belongs to another tenant.
  */
-function rankIn(
+function readableRole(
   agent: AgentRecord,
   workspaceId: string,
   at: string,
   person: PersonMemberships,
   { caller }: CallContext,
-): number {
+): WorkspaceRole {
   const param = `${at}workspace_id`;
   const membership = person.workspaces.get(workspaceId);
   if (membership === undefined) throw NotFound({}, { param });
@@ -97,8 +88,8 @@ function rankIn(
   if (!reachesWorkspace(caller, workspaceId, membership.orgId || null)) {
     throw credentialOutOfScope(caller, membership.orgId || null);
   }
-  if (!READERS.has(membership.role)) throw InsufficientRole({}, { param });
-  return rankOf(person, workspaceId);
+  if (!isReader(membership.role)) throw InsufficientRole({}, { param });
+  return membership.role;
 }
 
 function otherTenant(param: string): AppError {

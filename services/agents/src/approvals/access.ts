@@ -2,7 +2,7 @@ import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } fr
 import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import type { Approval } from '@commonplace/proto/agents/v1/approval.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { AgentsCannotApprove, ApprovalNeedsPerson } from '../errors.js';
@@ -123,7 +123,9 @@ export class ApprovalAccess {
     const { workspaces, orgs } = await this.person();
     const only = caller.workspaceId === undefined ? caller.credential.workspaceIds : [caller.workspaceId];
     const tenant = caller.tenant?.orgId;
-    const administered = [...workspaces.values()].filter(({ role }) => ADMINS.has(role));
+    const administered = [...workspaces.values()].filter(({ role }) =>
+      isWorkspaceRoleAtLeast(role, WorkspaceRole.ADMIN),
+    );
     return {
       and: [
         {
@@ -156,8 +158,6 @@ export class ApprovalAccess {
 
 /** The arguments of built-in tools that name resources. */
 const RESOURCE_FIELDS = ['resource_id', 'parent_id'] as const;
-
-const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
 
 /** Returns whether the call is made without a person: by an agent, or by the server on behalf of people. */
 function isMachine({ caller, actor }: CallContext): boolean {

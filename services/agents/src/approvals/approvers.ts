@@ -1,5 +1,5 @@
 import type { CallOptions } from '@commonplace/kit/rpc';
-import { workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { isWorkspaceRoleAtLeast } from '@commonplace/platform/memberships';
 import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { PrincipalType } from '@commonplace/proto/tenancy/v1/workspace.js';
@@ -23,9 +23,8 @@ export interface ApproverIds {
 }
 
 /** Returns whether a membership of a workspace lets a person see what is in it. */
-export const isReader = ({ role }: Pick<WorkspaceMembership, 'role'>): boolean => READERS.has(role);
-
-const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
+export const isReader = ({ role }: Pick<WorkspaceMembership, 'role'>): boolean =>
+  isWorkspaceRoleAtLeast(role, WorkspaceRole.VIEWER);
 
 const NOBODY: ApproverIds = { ids: [], asksAdmins: false };
 const PAGE = 200;

@@ -2,19 +2,12 @@ import { type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } fr
 import { NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
-import { workspaceRolesFrom } from '@commonplace/platform/memberships';
+import { isOrgRoleAtLeast, isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Parts } from '../parts.js';
 import { holderOfAgent, holderOfOrg, holderOfUser, holderOfWorkspace, type MemoryRecord } from '../stores/memories.js';
 
 type AccessParts = Pick<Parts, 'memberships' | 'memories' | 'agents'>;
-
-const WORKSPACE_READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
-const WORKSPACE_EDITORS = workspaceRolesFrom(WorkspaceRole.EDITOR);
-const WORKSPACE_ADMINS = workspaceRolesFrom(WorkspaceRole.ADMIN);
-const ORG_READERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
-const ORG_ADMINS: ReadonlySet<OrgRole> = new Set([OrgRole.ADMIN, OrgRole.OWNER]);
 
 type About = Pick<MemoryRecord, 'scope' | 'tenant' | 'orgId' | 'workspaceId' | 'userId' | 'agentId' | 'subjectId'>;
 
@@ -28,8 +21,8 @@ export class MemoryRights {
   ) {}
 
   canRead(memory: About): boolean {
-    if (memory.scope === 'workspace') return WORKSPACE_READERS.has(this.workspaceRole(memory));
-    if (memory.scope === 'org') return ORG_READERS.has(this.orgRole(memory));
+    if (memory.scope === 'workspace') return isWorkspaceRoleAtLeast(this.workspaceRole(memory), WorkspaceRole.VIEWER);
+    if (memory.scope === 'org') return isOrgRoleAtLeast(this.orgRole(memory), OrgRole.MEMBER);
     if (!this.belongsTo(memory)) return false;
     if (memory.scope === 'user') return memory.userId === this.userId;
     return this.owns(memory) || memory.subjectId === this.userId;
@@ -37,7 +30,7 @@ export class MemoryRights {
 
   /** Returns whether the person may add memories to the place of a memory. */
   canWrite(memory: About): boolean {
-    if (memory.scope === 'workspace') return WORKSPACE_EDITORS.has(this.workspaceRole(memory));
+    if (memory.scope === 'workspace') return isWorkspaceRoleAtLeast(this.workspaceRole(memory), WorkspaceRole.EDITOR);
     return this.administers(memory);
   }
 
@@ -59,8 +52,8 @@ export class MemoryRights {
   }
 
   administers(memory: About): boolean {
-    if (memory.scope === 'workspace') return WORKSPACE_ADMINS.has(this.workspaceRole(memory));
-    if (memory.scope === 'org') return ORG_ADMINS.has(this.orgRole(memory));
+    if (memory.scope === 'workspace') return isWorkspaceRoleAtLeast(this.workspaceRole(memory), WorkspaceRole.ADMIN);
+    if (memory.scope === 'org') return isOrgRoleAtLeast(this.orgRole(memory), OrgRole.ADMIN);
     if (!this.belongsTo(memory)) return false;
     return memory.scope === 'user' ? memory.userId === this.userId : this.owns(memory);
   }
@@ -97,12 +90,12 @@ export class MemoryRights {
     return orgId === '' || this.person.orgs.has(orgId);
   }
 
-  private workspaceRole({ workspaceId = '' }: About): WorkspaceRole {
-    return this.person.workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED;
+  private workspaceRole({ workspaceId = '' }: About): WorkspaceRole | undefined {
+    return this.person.workspaces.get(workspaceId)?.role;
   }
 
-  private orgRole({ orgId }: About): OrgRole {
-    return this.person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED;
+  private orgRole({ orgId }: About): OrgRole | undefined {
+    return this.person.orgs.get(orgId)?.role;
   }
 }
 

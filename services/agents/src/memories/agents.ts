@@ -1,9 +1,8 @@
 import { NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { callerMemberships, type PersonMemberships } from '@commonplace/platform/memberships';
 import { accessTo, isVisible, requireReach } from '../agents/access.js';
 import type { Parts } from '../parts.js';
-import { membershipsOf } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 
 type AgentParts = Pick<Parts, 'agents' | 'memories' | 'memberships'>;
@@ -19,7 +18,7 @@ export async function agentFor(parts: AgentParts, id: string, context: CallConte
   const remembers = (await parts.memories.count({ agentId: id, subjectId: caller.userId }, 1)) > 0;
   const maySee = (person: PersonMemberships) =>
     isVisible(accessTo(agent, person)) || (remembers && (agent.orgId === '' || person.orgs.has(agent.orgId)));
-  if (!maySee(await membershipsOf(parts, context, maySee))) throw NotFound();
+  if (!maySee(await callerMemberships(parts.memberships, context, maySee))) throw NotFound();
   requireReach(caller, agent);
   return agent;
 }

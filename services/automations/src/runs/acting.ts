@@ -1,9 +1,8 @@
 import type { CallOptions } from '@commonplace/kit/rpc';
 import { createActAs, isAccessLost } from '@commonplace/platform/acting';
-import { workspaceRolesFrom } from '@commonplace/platform/memberships';
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { isHidden, WorkspaceHidden } from '../hidden-workspaces.js';
+import { mayRead } from '../policy.js';
 import { permissionLost, RunError } from './failure.js';
 import { chainOf } from './finished-event.js';
 import type { RunParts } from './parts.js';
@@ -37,8 +36,6 @@ export function createActing(parts: ActingParts): Acting {
   };
 }
 
-const MEMBERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
-
 /**
  * Throws if the person or the author no longer belongs to the workspace, or if it is archived; `WorkspaceHidden` while
  * the deletion of its Org is scheduled.
@@ -57,7 +54,7 @@ async function requireMember(parts: ActingParts, userId: string, workspaceId: st
   const known = (await memberships.of(userId, systemCall())).workspaces.get(workspaceId);
   const place = known ?? (await memberships.fresh(userId, systemCall())).workspaces.get(workspaceId);
   if (place === undefined && (await isHidden(parts, workspaceId))) throw new WorkspaceHidden();
-  if (place === undefined || !MEMBERS.has(place.role)) throw permissionLost();
+  if (place === undefined || !mayRead(place)) throw permissionLost();
   if (place.archived) throw new RunError('workspace_archived', 'The workspace is archived and can only be read.');
 }
 

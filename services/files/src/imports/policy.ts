@@ -2,7 +2,7 @@ import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplac
 import { NotFound } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
-import { refusalOfWorkspace, sharedWith } from '@commonplace/platform/memberships';
+import { isWorkspaceRoleAtLeast, refusalOfWorkspace, sharedWith } from '@commonplace/platform/memberships';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceArchived } from './errors.js';
@@ -14,11 +14,9 @@ export interface ImportPolicyParts extends ImportParts {
   readonly bus: Pick<EventBus, 'listen'>;
 }
 
-const ADMINS: ReadonlySet<WorkspaceRole> = new Set([WorkspaceRole.ADMIN, WorkspaceRole.OWNER]);
-
 /** Returns whether a member of a workspace sees all of its imports. */
 export function seesAll({ role }: Pick<WorkspaceMembership, 'role'>): boolean {
-  return ADMINS.has(role);
+  return isWorkspaceRoleAtLeast(role, WorkspaceRole.ADMIN);
 }
 
 /**

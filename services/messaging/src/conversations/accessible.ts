@@ -1,9 +1,8 @@
 import { authorOf, reachesPlace } from '@commonplace/kit/auth';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { callerMemberships, type PersonMemberships } from '@commonplace/platform/memberships';
 import type { AccessibleConversation } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
-import { type Asking, callerMemberships, seesConversation } from './policy.js';
 import { type ConversationRecord, memberId } from './records.js';
 
 type AccessibleParts = Pick<ConversationParts, 'conversations' | 'members' | 'memberships' | 'users'>;

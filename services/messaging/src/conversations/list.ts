@@ -3,7 +3,7 @@ import { invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { findPages, isWithinTimes, pageOfAll, parsePageRequest, type Where } from '@commonplace/kit/store';
-import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { callerMemberships, type PersonMemberships } from '@commonplace/platform/memberships';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import type {
   ListConversationsRequest,
@@ -12,7 +12,6 @@ import type {
 import { matchesName, parseMessageQuery } from '../domain/message-terms.js';
 import { countUnreadIn, headsOf, isMutedAt, membershipsOf, type Unread } from './counts.js';
 import type { ConversationParts } from './parts.js';
-import { belongsTo, callerMemberships, mayJoinChannels } from './policy.js';
 import { countListed, type ListedConversation, NOTHING_COUNTED, presentListed } from './present.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationsWith } from './search.js';

@@ -1,8 +1,14 @@
 import { authorOf, credentialOutOfScope, reachesPlace, reachesWorkspace } from '@commonplace/kit/auth';
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
-import { openWorkspace, refusalOfWorkspace, workspaceRolesFrom } from '@commonplace/platform/memberships';
+import {
+  callerMemberships,
+  isOrgRoleAtLeast,
+  isWorkspaceRoleAtLeast,
+  openWorkspace,
+  type PersonMemberships,
+  refusalOfWorkspace,
+} from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { ConversationArchived, WorkspaceArchived } from '../errors.js';
 import type { ConversationParts } from './parts.js';
@@ -25,9 +31,9 @@ export interface PlaceNames {
   readonly orgId?: string | undefined;
 }
 
-/** Workspace roles that see the workspace's content; guests see only what was shared with them. */
-const READERS = workspaceRolesFrom(WorkspaceRole.VIEWER);
-const FULL_MEMBERS: ReadonlySet<OrgRole> = new Set([OrgRole.MEMBER, OrgRole.ADMIN, OrgRole.OWNER]);
+/** Returns whether a role sees the content of a workspace. Guests see only what was shared with them. */
+const isReader = (role: WorkspaceRole | undefined): boolean => isWorkspaceRoleAtLeast(role, WorkspaceRole.VIEWER);
+const isOrgMember = (role: OrgRole | undefined): boolean => isOrgRoleAtLeast(role, OrgRole.MEMBER);
 
 /** The place of a new conversation, and the place that its members have to belong to. */
 export interface ChosenPlace {
@@ -54,11 +60,11 @@ export async function choosePlace(
   const { person, workspace } = await openWorkspace(caller, names.workspaceId, (id) => enter(parts, id, context));
   const { workspaceId, orgId } = workspace;
   if (!reachesWorkspace(caller, workspaceId, orgId || null)) throw credentialOutOfScope(caller, orgId || null);
-  if (!READERS.has(workspace.role)) throw InsufficientRole();
+  if (!isReader(workspace.role)) throw InsufficientRole();
   if (workspace.archived) throw WorkspaceArchived();
   const place = { tenant: orgId || workspaceId, orgId, workspaceId };
   if (type !== 'direct' || orgId === '') return { place, people: place };
-  if (FULL_MEMBERS.has(person.orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)) return chooseOrg(parts, orgId, context);
+  if (isOrgMember(person.orgs.get(orgId)?.role)) return chooseOrg(parts, orgId, context);
   if (!reachesPlace(caller, { orgId })) throw credentialOutOfScope(caller, orgId);
   return { place: { tenant: orgId, orgId }, people: place };
 }
@@ -83,22 +89,9 @@ async function chooseOrg(parts: PolicyParts, orgId: string, context: CallContext
   const org = orgs.get(orgId);
   if (org === undefined) throw NotFound({}, { param: 'org_id' });
   if (!reachesPlace(caller, { orgId })) throw credentialOutOfScope(caller, orgId);
-  if (!FULL_MEMBERS.has(org.role)) throw InsufficientRole();
+  if (!isOrgMember(org.role)) throw InsufficientRole();
   const place = { tenant: orgId, orgId };
   return { place, people: place };
-}
-
-/**
- * Returns the caller's memberships. If the cached ones do not suffice, it reads them again before the caller is
- * refused.
- */
-export async function callerMemberships(
-  memberships: MembershipCache,
-  { caller, onward }: Pick<CallContext, 'caller' | 'onward'>,
-  suffices: (person: PersonMemberships) => boolean,
-): Promise<PersonMemberships> {
-  const known = await memberships.of(caller.userId, onward);
-  return suffices(known) ? known : memberships.fresh(caller.userId, onward);
 }
 
 /** Returns whether a person belongs to the workspace or Org of a conversation. */
@@ -114,9 +107,7 @@ export function mayJoinChannels(
   { workspaces, orgs }: PersonMemberships,
   { workspaceId, orgId }: Pick<Place, 'workspaceId' | 'orgId'>,
 ): boolean {
-  return workspaceId === undefined
-    ? FULL_MEMBERS.has(orgs.get(orgId)?.role ?? OrgRole.UNSPECIFIED)
-    : READERS.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  return workspaceId === undefined ? isOrgMember(orgs.get(orgId)?.role) : isReader(workspaces.get(workspaceId)?.role);
 }
 
 /** Returns whether a person sees a conversation: as an active member of it, or as a channel that they may join. */
