@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { invalidFields } from '@commonplace/kit/errors';
+import { createFaults, type Faults, invalidFields } from '@commonplace/kit/errors';
 import type { BatchCall } from '@commonplace/proto/gateway/v1/batch_service.js';
-import { createFaults, type Faults } from '../request/faults.js';
 import { headerFault } from './headers.js';
 
 /** Matches paths of the API as they are sent: printable ASCII without a fragment and without backslashes. */

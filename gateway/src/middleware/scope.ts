@@ -1,9 +1,7 @@
-import { defineError } from '@commonplace/kit/errors';
+import { InsufficientScope } from '@commonplace/kit/errors';
 import type { Middleware } from 'koa';
 import type { Route } from '../routes.js';
 import type { State } from './state.js';
-
-const InsufficientScope = defineError('PERMISSION_DENIED', 'insufficient_scope', 'This needs the scope {scope}.');
 
 /**
  * Returns whether any of the scopes opens a route: its own scope, or one of its alternatives. No scope implies another.

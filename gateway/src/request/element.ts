@@ -1,6 +1,6 @@
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import { type Element, enumChoices } from '../descriptors/shape.js';
-import type { Convert } from './faults.js';
+import type { Convert } from './convert.js';
 import { compileFreeForm } from './free-form.js';
 import { compileInteger, compileNumber, readBoolean } from './numbers.js';
 import { compileText } from './text.js';

@@ -1,9 +1,8 @@
 import type { DescMessage } from '@bufbuild/protobuf';
-import { invalidFields } from '@commonplace/kit/errors';
+import { createFaults, invalidFields } from '@commonplace/kit/errors';
 import { requireObject } from '@commonplace/kit/http';
 import { Json } from '@commonplace/proto/api/v1/access.js';
 import { UPDATE_MASK } from '../descriptors/shape.js';
-import { createFaults } from './faults.js';
 import type { Mask } from './message.js';
 import { PAGE_KEYS, readPage } from './page.js';
 import type { FieldPlan, Plans } from './plan.js';

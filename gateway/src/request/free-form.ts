@@ -1,5 +1,5 @@
 import { Json } from '@commonplace/proto/api/v1/access.js';
-import type { Convert } from './faults.js';
+import type { Convert } from './convert.js';
 
 const EXPECTED: Record<Json, string> = {
   [Json.UNSPECIFIED]: 'any value',

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Faults } from './faults.js';
+import type { Faults } from '@commonplace/kit/errors';
 import { type FieldPlan, type Message, type MessagePlan, otherNamesOf } from './plan.js';
 
 /** Fields that a PATCH sets, as dotted paths of names in the contract. */

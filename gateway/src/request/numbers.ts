@@ -1,5 +1,5 @@
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
-import type { Convert } from './faults.js';
+import type { Convert } from './convert.js';
 
 /** Returns the function that reads integers within the bounds of both the type and the rules. */
 export function compileInteger(least: number, most: number, rules: Rules): Convert {

@@ -1,5 +1,5 @@
+import type { Faults } from '@commonplace/kit/errors';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
-import type { Faults } from './faults.js';
 import { isClean } from './text.js';
 
 /** Parameters that fill a PageRequest. */

@@ -1,7 +1,8 @@
+import type { Faults } from '@commonplace/kit/errors';
 import { parseJson } from '@commonplace/kit/http';
 import { Json, type Rules } from '@commonplace/proto/api/v1/access.js';
+import type { Convert } from './convert.js';
 import type { ValueElement } from './element.js';
-import type { Convert, Faults } from './faults.js';
 
 /** Converts the values of a query parameter, one or more, to a message's value. */
 export type FromQuery = (texts: readonly string[], param: string, faults: Faults) => unknown;

@@ -1,4 +1,4 @@
-import type { Faults } from './faults.js';
+import type { Faults } from '@commonplace/kit/errors';
 import { requireField } from './message.js';
 import { type Endpoint, queryOf, type Reading, type RequestInput, textsOf } from './reading.js';
 

@@ -1,4 +1,4 @@
-import type { Faults } from './faults.js';
+import type { Faults } from '@commonplace/kit/errors';
 import type { Mask } from './message.js';
 import type { FieldPlan, Message, MessagePlan } from './plan.js';
 

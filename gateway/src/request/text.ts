@@ -1,6 +1,6 @@
 import { isUuid } from '@commonplace/kit/id';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
-import type { Convert } from './faults.js';
+import type { Convert } from './convert.js';
 
 /** Returns the function that reads strings and checks them against a field's rules. */
 export function compileText(rules: Rules): Convert {

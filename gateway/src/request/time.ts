@@ -1,4 +1,4 @@
-import type { Convert } from './faults.js';
+import type { Convert } from './convert.js';
 
 // RFC 3339, section 5.6. Date, time and offset are all required.
 const TIME =

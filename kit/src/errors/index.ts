@@ -1,3 +1,5 @@
+export { createFaults, type Faults } from './faults.js';
+
 /**
  * Canonical gRPC code of an AppError, the only kind of error that is passed between processes. `reason` is the stable
  * code that clients see; the gateway maps both to HTTP.
@@ -85,17 +87,36 @@ export function defineError(code: Code, reason: string, template: string) {
   };
 }
 
+/** Declares an error for a request that the state of a record, or another request, refuses: HTTP 409. */
+export function defineConflict(reason: string, template: string) {
+  return defineError('ABORTED', reason, template);
+}
+
 export const NotFound = defineError('NOT_FOUND', 'not_found', 'There is no such record, or you may not see it.');
 export const InsufficientRole = defineError('PERMISSION_DENIED', 'insufficient_role', 'Your role does not allow this.');
+export const InsufficientScope = defineError(
+  'PERMISSION_DENIED',
+  'insufficient_scope',
+  'This needs the scope {scope}.',
+);
 export const TenantBoundary = defineError(
   'PERMISSION_DENIED',
   'tenant_boundary',
   'This credential does not reach that tenant.',
 );
-export const VersionConflict = defineError(
-  'ABORTED',
+export const VersionConflict = defineConflict(
   'version_conflict',
   'The record has changed: its version is {current_version} now.',
+);
+export const WorkspaceArchived = defineConflict(
+  'workspace_archived',
+  'The workspace is archived and can only be read.',
+);
+export const LimitReached = defineConflict('limit_reached', 'There may be no more than {limit} {what}.');
+export const NoUpdateField = defineError(
+  'INVALID_ARGUMENT',
+  'no_update_field',
+  'The request contains no field to change.',
 );
 export const Unavailable = defineError(
   'UNAVAILABLE',

@@ -1,6 +1,6 @@
 import type { MethodFacts } from '@commonplace/proto/methods.js';
 import type { Caller } from '../auth/index.js';
-import { AppError, Timeout, Unavailable } from '../errors/index.js';
+import { AppError, InsufficientScope, Timeout, Unavailable } from '../errors/index.js';
 import { mayCall } from './methods.js';
 import type { IncomingCall } from './port.js';
 import type { ServerParts } from './server-parts.js';
@@ -52,7 +52,5 @@ function withScope(caller: Caller, { scopes }: MethodFacts): Caller {
   const held = caller.credential.scopes;
   if (scopes.some((scope) => held.includes(scope))) return caller;
   const [scope] = scopes;
-  throw new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
-    details: { scope },
-  });
+  throw InsufficientScope({ scope });
 }

@@ -1,11 +1,10 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { defineConflict, defineError } from '@commonplace/kit/errors';
 
-export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
-export const ReplyInProgress = conflict(
+export const ReplyInProgress = defineConflict(
   'reply_in_progress',
   'A reply is being written. Wait for it, or send interrupt: true to stop it.',
 );
-export const ApprovalNotPending = conflict(
+export const ApprovalNotPending = defineConflict(
   'approval_not_pending',
   'The approval is no longer pending: it is {status}.',
 );
@@ -24,47 +23,29 @@ export const ApprovalInputInvalid = defineError(
   'approval_input_invalid',
   'The value does not follow the schema: {fault}',
 );
-export const RunNotCancelable = conflict('run_not_cancelable', 'The run has ended: its status is {status}.');
-export const RunNotRetryable = conflict(
+export const RunNotCancelable = defineConflict('run_not_cancelable', 'The run has ended: its status is {status}.');
+export const RunNotRetryable = defineConflict(
   'run_not_retryable',
   'Only a run that has failed, was canceled or has expired can be run again: its status is {status}.',
 );
-export const ModelNotConfigured = conflict(
+export const ModelNotConfigured = defineConflict(
   'model_not_configured',
   'This needs a language model, and none is configured on this server.',
 );
-export const NameTaken = conflict('already_exists', 'An MCP server of this agent has the name {name} already.');
-export const SecretReentryRequired = conflict(
+export const NameTaken = defineConflict('already_exists', 'An MCP server of this agent has the name {name} already.');
+export const SecretReentryRequired = defineConflict(
   'secret_reentry_required',
   'The URL leads to another server: send the credentials and headers for it again, or remove them.',
-);
-export const NoUpdateField = defineError(
-  'INVALID_ARGUMENT',
-  'no_update_field',
-  'The request contains no field to change.',
 );
 export const MissingTarget = defineError(
   'INVALID_ARGUMENT',
   'missing_target',
   'The request does not say which MCP server it means. Send server_id or name.',
 );
-export const McpAuthRequired = conflict(
+export const McpAuthRequired = defineConflict(
   'mcp_auth_required',
   'The MCP server {name} has to be authorized by the owner of the agent first: send reauthorize and open authorize_url.',
 );
 export const McpAuthorizationFailed = defineError('FAILED_PRECONDITION', 'connection_inactive', '{why}');
 export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
-export const AgentPaused = conflict('agent_paused', 'The agent is paused.');
-export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
-
-/**
- * Returns the error for a credential that lacks a scope which the request needs in addition to that of its endpoint.
- */
-export function insufficientScope(scope: string): AppError {
-  const message = `This needs the scope ${scope}.`;
-  return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { details: { scope } });
-}
-
-function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
-  return defineError('ABORTED', reason, template);
-}
+export const AgentPaused = defineConflict('agent_paused', 'The agent is paused.');

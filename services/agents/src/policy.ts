@@ -6,7 +6,7 @@ import {
   reachesTenant,
   reachesWorkspace,
 } from '@commonplace/kit/auth';
-import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import {
   callerMemberships,
@@ -18,7 +18,6 @@ import {
 } from '@commonplace/platform/memberships';
 import type { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { WorkspaceArchived } from './errors.js';
 import type { Parts } from './parts.js';
 import type { RunRecord } from './stores/runs.js';
 import type { SessionRecord } from './stores/sessions.js';

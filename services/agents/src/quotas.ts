@@ -1,6 +1,6 @@
+import { LimitReached } from '@commonplace/kit/errors';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import type { Store } from '@commonplace/kit/store';
-import { LimitReached } from './errors.js';
 import type { Parts, RunQuotas } from './parts.js';
 
 /** Opens the quotas of agents, runs and memories. */

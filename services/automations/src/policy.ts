@@ -1,5 +1,5 @@
 import { credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import {
   isWorkspaceRoleAtLeast,
@@ -9,7 +9,6 @@ import {
   usableMemberships,
 } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { WorkspaceArchived } from './errors.js';
 import type { Shared } from './parts.js';
 
 /** A workspace with the caller's role in it. */

@@ -1,13 +1,13 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineError } from '@commonplace/kit/errors';
 import type { AnyByteLimit } from './domain/byte-limits.js';
 
-export const FileNotReady = conflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
-export const UploadIncomplete = conflict(
+export const FileNotReady = defineConflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
+export const UploadIncomplete = defineConflict(
   'upload_incomplete',
   '{received_bytes} bytes were received, but {expected_bytes} were announced.',
 );
-export const ChecksumMismatch = conflict('checksum_mismatch', 'The bytes have the SHA-256 {received}.');
-export const StorageQuotaExceeded = conflict(
+export const ChecksumMismatch = defineConflict('checksum_mismatch', 'The bytes have the SHA-256 {received}.');
+export const StorageQuotaExceeded = defineConflict(
   'storage_quota_exceeded',
   'The files would exceed the storage quota of {quota_bytes} bytes.',
 );
@@ -17,10 +17,6 @@ export const UploadInterrupted = defineError(
   'The upload was interrupted. Upload the bytes again.',
 );
 export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This URL has expired. Request a new one.');
-
-function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
-  return defineError('ABORTED', reason, template);
-}
 
 /**
  * Creates an error for bytes that exceed a limit. `setting` names the setting of the limit; without it, the client has

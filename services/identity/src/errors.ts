@@ -1,4 +1,4 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineError } from '@commonplace/kit/errors';
 
 const refuse = (reason: string, message: string) => defineError('UNAUTHENTICATED', reason, message);
 const forbid = (reason: string, message: string) => defineError('PERMISSION_DENIED', reason, message);
@@ -62,7 +62,7 @@ export const PasskeyNotVerified = forbid(
 export const WrongPasskey = refuse('invalid_credentials', 'The passkey is not valid here. It may have been removed.');
 export const NoPasskey = defineError('NOT_FOUND', 'not_found', 'The account has no such passkey.');
 export const PasskeyExists = defineError('ALREADY_EXISTS', 'already_exists', 'This passkey was already added.');
-export const PasskeyLimit = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} passkeys.');
+export const PasskeyLimit = defineConflict('limit_reached', 'There can be no more than {limit} passkeys.');
 export const IpNotAllowed = forbid('ip_not_allowed', 'This API key may not be used from this address.');
 export const OthersKey = forbid('insufficient_role', 'Only the person whom this API key acts as can rotate it.');
 export const OrgAdminRequired = forbid('org_admin_required', 'Only administrators of the Org may do this.');
@@ -97,7 +97,7 @@ export const ExpiredResetLink = defineError(
   'The link was already used or has expired. Request a new one.',
 );
 export const AccountExists = defineError('ALREADY_EXISTS', 'already_exists', 'An account with this address exists.');
-export const LimitReached = defineError('ABORTED', 'limit_reached', 'There can be no more than {limit} API keys.');
+export const LimitReached = defineConflict('limit_reached', 'There can be no more than {limit} API keys.');
 export const RateLimited = defineError(
   'RESOURCE_EXHAUSTED',
   'rate_limited',

@@ -1,26 +1,24 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineError } from '@commonplace/kit/errors';
 
 export const DirectConversation = defineError(
   'INVALID_ARGUMENT',
   'direct_conversation',
   'A direct conversation always has exactly two members. Create a group to talk with more people.',
 );
-export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and can only be read.');
-export const ConversationArchived = conflict(
+export const ConversationArchived = defineConflict(
   'conversation_archived',
   'The conversation is archived and can only be read. A manager can reopen it with is_archived: false.',
 );
-export const MessageDeleted = conflict('message_deleted', 'The message was deleted and cannot be changed.');
-export const MemberUnavailable = conflict(
+export const MessageDeleted = defineConflict('message_deleted', 'The message was deleted and cannot be changed.');
+export const MemberUnavailable = defineConflict(
   'member_unavailable',
   'The other person no longer belongs to this Org or workspace and gets no messages here.',
 );
-export const LastOwner = conflict(
+export const LastOwner = defineConflict(
   'last_owner',
   'A conversation needs an owner. Make another member an owner first, or delete it with for=everyone.',
 );
-export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
-export const ClientMessageIdReused = conflict(
+export const ClientMessageIdReused = defineConflict(
   'idempotency_key_reused',
   'You have sent another message with this client_message_id. Choose a new one for each message.',
 );
@@ -43,8 +41,4 @@ export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppEr
 /** Returns the error for a list with too many items. */
 export function tooManyItems(param: string, limit: number): AppError {
   return new AppError('INVALID_ARGUMENT', 'too_many_items', `${param} takes at most ${limit} items.`, { param });
-}
-
-function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
-  return defineError('ABORTED', reason, template);
 }

@@ -1,7 +1,9 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineError, InsufficientScope } from '@commonplace/kit/errors';
+
+export { LimitReached, NoUpdateField, WorkspaceArchived } from '@commonplace/kit/errors';
 
 export const ResourceInTrash = defineError('NOT_FOUND', 'resource_in_trash', 'The resource is in the trash.');
-export const NotInTrash = conflict('not_in_trash', 'The resource is not in the trash.');
+export const NotInTrash = defineConflict('not_in_trash', 'The resource is not in the trash.');
 export const ContentNotSupported = defineError(
   'INVALID_ARGUMENT',
   'content_not_supported',
@@ -11,11 +13,6 @@ export const UnsupportedFormat = defineError(
   'INVALID_ARGUMENT',
   'unsupported_format',
   'The content is available as: {formats}.',
-);
-export const NoUpdateField = defineError(
-  'INVALID_ARGUMENT',
-  'no_update_field',
-  'The request names no field to change.',
 );
 export const UseFilesEndpoint = defineError(
   'INVALID_ARGUMENT',
@@ -78,13 +75,11 @@ export const OrgAdminRequired = defineError(
 );
 
 /** Errors about the current state of a resource. HTTP answers each of them with 409. */
-export const CycleDetected = conflict('cycle_detected', 'A resource cannot be moved below itself.');
-export const DepthExceeded = conflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
-export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and cannot be changed.');
-export const ResourceLocked = conflict('resource_locked', 'The resource is locked.');
-export const FileNotReady = conflict('file_not_ready', 'The file has no content yet: its status is {status}.');
-export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
-export const ExternalIdTaken = conflict(
+export const CycleDetected = defineConflict('cycle_detected', 'A resource cannot be moved below itself.');
+export const DepthExceeded = defineConflict('depth_exceeded', 'The tree would be deeper than {limit} levels.');
+export const ResourceLocked = defineConflict('resource_locked', 'The resource is locked.');
+export const FileNotReady = defineConflict('file_not_ready', 'The file has no content yet: its status is {status}.');
+export const ExternalIdTaken = defineConflict(
   'external_id_taken',
   'The external_id {external_id} is taken in this workspace.',
 );
@@ -93,43 +88,35 @@ export const EditNotApplicable = defineError(
   'edit_not_applicable',
   'An edit does not apply to the text as it is now; nothing was changed.',
 );
-export const SnapshotProtected = conflict(
+export const SnapshotProtected = defineConflict(
   'snapshot_protected',
   'The newest automatic snapshot can be deleted when it is a day old.',
 );
-export const LastOwner = conflict('last_owner', 'The last owner can neither be removed nor lose the role.');
-export const InheritedPermission = conflict(
+export const LastOwner = defineConflict('last_owner', 'The last owner can neither be removed nor lose the role.');
+export const InheritedPermission = defineConflict(
   'inherited_permission',
   'The permission is inherited: change it where it comes from, or restrict the resource.',
 );
-export const MemberUnavailable = conflict(
+export const MemberUnavailable = defineConflict(
   'member_unavailable',
   'The person who has asked does not belong to the Org or workspace any more.',
 );
-export const RequestNotPending = conflict('request_not_pending', 'The access request is {status}.');
-export const PublicationSuspended = conflict(
+export const RequestNotPending = defineConflict('request_not_pending', 'The access request is {status}.');
+export const PublicationSuspended = defineConflict(
   'publication_suspended',
   'An operator of this installation has suspended the publication; only an operator can resume it.',
 );
-export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
-export const DomainTaken = conflict('domain_taken', 'The domain {domain} belongs to another publication.');
-export const IsPublished = conflict(
+export const SlugTaken = defineConflict('slug_taken', 'The slug {slug} is taken.');
+export const DomainTaken = defineConflict('domain_taken', 'The domain {domain} belongs to another publication.');
+export const IsPublished = defineConflict(
   'already_exists',
   'The workspace is published already: use PATCH to change the publication.',
 );
-export const HasAccess = conflict('already_exists', 'You have this role already.');
-export const TemplateNotReady = conflict('template_not_ready', 'The template is {status}.');
-
-function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
-  return defineError('ABORTED', reason, template);
-}
+export const HasAccess = defineConflict('already_exists', 'You have this role already.');
+export const TemplateNotReady = defineConflict('template_not_ready', 'The template is {status}.');
 
 /** Returns the error for a request that needs another scope than its credential has; `details.scope` names it. */
-export function insufficientScope(scope: string): AppError {
-  return new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
-    details: { scope },
-  });
-}
+export const insufficientScope = (scope: string): AppError => InsufficientScope({ scope });
 
 /** Returns the error for a person who makes too many access requests an hour. `retryAfter` is in seconds. */
 export function tooManyRequests(limit: number, retryAfter: number): AppError {
@@ -157,14 +144,14 @@ export const NotATable = defineError(
   'Only tables have forms; the type of the resource is {type}.',
 );
 export const FormNotFound = defineError('NOT_FOUND', 'form_not_found', 'There is no such form.');
-export const FormExists = conflict('form_already_exists', 'The table has a form already.');
-export const FormInactive = conflict('form_inactive', 'The form is switched off.');
-export const FormClosed = conflict('form_closed', 'The form is closed.');
-export const SubmissionLimitReached = conflict(
+export const FormExists = defineConflict('form_already_exists', 'The table has a form already.');
+export const FormInactive = defineConflict('form_inactive', 'The form is switched off.');
+export const FormClosed = defineConflict('form_closed', 'The form is closed.');
+export const SubmissionLimitReached = defineConflict(
   'submission_limit_reached',
   'The form has reached its maximum number of submissions.',
 );
-export const AlreadyResponded = conflict('submission_limit_reached', 'The form accepts one response per person.');
+export const AlreadyResponded = defineConflict('submission_limit_reached', 'The form accepts one response per person.');
 export const PayloadTooLarge = defineError(
   'INVALID_ARGUMENT',
   'payload_too_large',

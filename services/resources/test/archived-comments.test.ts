@@ -1,7 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { expect, test } from '@jest/globals';
 import type { Comment } from '../src/comments/records.js';
-import { MAX_EMOJI_PER_COMMENT, MAX_MENTIONS_PER_COMMENT, MAX_REACTIONS_PER_COMMENT } from '../src/comments/rules.js';
+import { MAX_EMOJI, MAX_REACTIONS } from '@commonplace/platform/reactions';
+import { MAX_MENTIONS_PER_COMMENT } from '../src/comments/rules.js';
 import { putComments } from '../src/transfer/import/archived-comments.js';
 import type { ImportPeople } from '../src/transfer/import/people.js';
 
@@ -30,13 +31,13 @@ test('an archive brings no more mentions than a comment may have, each person on
 });
 
 test('an archive brings no more reactions than a comment may have', async () => {
-  const many = Array.from({ length: MAX_EMOJI_PER_COMMENT + 5 }, (_, i) => ({ emoji: emoji(i), people: persons(3) }));
+  const many = Array.from({ length: MAX_EMOJI + 5 }, (_, i) => ({ emoji: emoji(i), people: persons(3) }));
   const few = (await restored({ reactions: many })).reactions;
-  expect([few.length, few[0]]).toEqual([MAX_EMOJI_PER_COMMENT, { emoji: emoji(0), users: ['p0', 'p1', 'p2'] }]);
+  expect([few.length, few[0]]).toEqual([MAX_EMOJI, { emoji: emoji(0), users: ['p0', 'p1', 'p2'] }]);
 
   const crowd = Array.from({ length: 3 }, (_, i) => ({ emoji: emoji(i), people: persons(2000) }));
   const { reactions } = await restored({ reactions: [...crowd, { emoji: emoji(3), people: persons(2000) }] });
-  expect(reactions.map(({ users }) => users.length)).toEqual([2000, 2000, MAX_REACTIONS_PER_COMMENT - 4000]);
+  expect(reactions.map(({ users }) => users.length)).toEqual([2000, 2000, MAX_REACTIONS - 4000]);
 });
 
 test('reactions that are no emoji, of nobody, or that come twice are left out', async () => {

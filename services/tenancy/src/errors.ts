@@ -1,4 +1,4 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { defineConflict, defineError } from '@commonplace/kit/errors';
 
 export const RoleEscalation = defineError(
   'PERMISSION_DENIED',
@@ -21,33 +21,17 @@ export const EmailDomainNotAllowed = defineError(
   'Members of this Org need an e-mail address at one of these domains: {domains}.',
 );
 
-/**
- * Returns the error for a credential that lacks `scope`. An export requires the read scope of everything that it
- * contains.
- */
-export function insufficientScope(scope: string): AppError {
-  return new AppError('PERMISSION_DENIED', 'insufficient_scope', `This needs the scope ${scope}.`, {
-    details: { scope },
-  });
-}
-
 export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
 
 /** Conflicts with the current state; all of them answer HTTP 409. */
-export const SlugTaken = conflict('slug_taken', 'The slug {slug} is taken.');
+export const SlugTaken = defineConflict('slug_taken', 'The slug {slug} is taken.');
 export const GroupNameTaken = defineError(
   'ALREADY_EXISTS',
   'already_exists',
   'The Org has a group with the name {name} already.',
 );
-export const AlreadyMember = conflict('already_member', 'This person is already a member.');
-export const LastOwner = conflict(
+export const AlreadyMember = defineConflict('already_member', 'This person is already a member.');
+export const LastOwner = defineConflict(
   'last_owner',
   'The last owner can neither leave nor give up the role. Make another member an owner first.',
 );
-export const LimitReached = conflict('limit_reached', 'There may be no more than {limit} {what}.');
-export const WorkspaceArchived = conflict('workspace_archived', 'The workspace is archived and cannot be changed.');
-
-function conflict(reason: string, template: string): (details?: Record<string, unknown>) => AppError {
-  return defineError('ABORTED', reason, template);
-}

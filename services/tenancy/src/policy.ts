@@ -1,5 +1,5 @@
 import { agentRoleIn, type Caller, credentialOutOfScope, reachesTenant, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import {
   effectiveRole,
   type OrgRole,
@@ -7,7 +7,7 @@ import {
   type WorkspaceRole,
   workspaceRoleAtLeast,
 } from './domain/roles.js';
-import { RoleEscalation, WorkspaceArchived } from './errors.js';
+import { RoleEscalation } from './errors.js';
 import type { Stores } from './stores/open.js';
 import type { OrgMember } from './stores/org-members.js';
 import type { Org } from './stores/orgs.js';

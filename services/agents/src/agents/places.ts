@@ -1,9 +1,16 @@
 import { credentialOutOfScope, reachesWorkspace, workspacesReached } from '@commonplace/kit/auth';
-import { type AppError, InsufficientRole, invalidField, NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import {
+  type AppError,
+  InsufficientRole,
+  invalidField,
+  LimitReached,
+  NotFound,
+  TenantBoundary,
+  WorkspaceArchived,
+} from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { agentRoleName, isWorkspaceRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { LimitReached, WorkspaceArchived } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { isReader } from '../policy.js';
 import type { AgentPlace, AgentRecord, AgentRole } from '../stores/agents.js';

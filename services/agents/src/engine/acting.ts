@@ -1,8 +1,8 @@
+import { InsufficientScope } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import { createActAs, isAccessLost } from '@commonplace/platform/acting';
 import { agentRoleName } from '@commonplace/platform/memberships';
 import type { ActAsRequest, ActingAgent } from '@commonplace/proto/identity/v1/auth_service.js';
-import { insufficientScope } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { AgentRecord } from '../stores/agents.js';
 import type { RunRecord } from '../stores/runs.js';
@@ -40,7 +40,7 @@ export function actingFor(parts: ActingParts, current: () => RunRecord, signal: 
   return async (timeoutMs = CALL_MS, { scope, isNamed = false } = {}) => {
     const run = current();
     const terms = await readAgentTerms(parts, run);
-    if (scope !== undefined && !terms.scopes.includes(scope)) throw insufficientScope(scope);
+    if (scope !== undefined && !terms.scopes.includes(scope)) throw InsufficientScope({ scope });
     // A change of the agent, or newly read untrusted content, changes the request and so takes effect at once.
     const options = await actAs(requestOf(run, terms, isNamed), timeoutMs).catch(lostAccess);
     return { ...options, signal };

@@ -1,4 +1,4 @@
-import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { invalidField, LimitReached, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageInOrder, replaceChanged } from '@commonplace/kit/store';
@@ -11,7 +11,6 @@ import type {
 } from '@commonplace/proto/agents/v1/agent_service.js';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { seeAgent } from '../agents/access.js';
-import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
 import type { AgentPinEntry, AgentPinList } from '../stores/agent-pins.js';
 import type { AgentRecord } from '../stores/agents.js';

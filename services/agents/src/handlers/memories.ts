@@ -1,4 +1,4 @@
-import { AppError, InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { AppError, InsufficientRole, invalidField, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { requireCursor, type Where } from '@commonplace/kit/store';
 import type { Memory } from '@commonplace/proto/agents/v1/memory.js';
@@ -10,7 +10,6 @@ import type {
   ListMemoriesRequest,
   MemoryService,
 } from '@commonplace/proto/agents/v1/memory_service.js';
-import { WorkspaceArchived } from '../errors.js';
 import { type MemoryRights, rightsOf, seeMemory } from '../memories/access.js';
 import { agentFor, requireSubject } from '../memories/agents.js';
 import { eraseMemories } from '../memories/erase.js';

@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound, namedBy } from '@commonplace/kit/errors';
+import {
+  type Fault,
+  InsufficientRole,
+  InsufficientScope,
+  invalidField,
+  invalidFields,
+  NotFound,
+  namedBy,
+} from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findBoundedPage, findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
@@ -16,7 +24,7 @@ import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import { agentForRun } from '../agents/use.js';
 import { parseCredits } from '../domain/micros.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';
-import { insufficientScope, RunNotCancelable, RunNotRetryable } from '../errors.js';
+import { RunNotCancelable, RunNotRetryable } from '../errors.js';
 import type { Parts } from '../parts.js';
 import {
   administers,
@@ -42,6 +50,7 @@ import { hasEnded, type RunEventRecord, type RunInput, type RunRecord } from '..
 import { readMetadata } from '../wire/metadata.js';
 import { readPolicy } from '../wire/policy.js';
 import { jsonBytes, runMessage } from '../wire/runs.js';
+import { runMessage } from '../wire/runs.js';
 
 export function createRunHandlers(parts: Parts): Handlers<RunService> {
   return {
@@ -177,7 +186,7 @@ async function workItemOf(
   if (sessionId !== undefined) {
     throw invalidField('work_item_id', 'ambiguous_target', 'work_item_id must not be combined with session_id.');
   }
-  if (!caller.credential.scopes.includes(WORK_ITEM_SCOPE)) throw insufficientScope(WORK_ITEM_SCOPE);
+  if (!caller.credential.scopes.includes(WORK_ITEM_SCOPE)) throw InsufficientScope({ scope: WORK_ITEM_SCOPE });
   return namedBy('work_item_id', workItems.getWorkItem({ workItemId, include: [] }, onward));
 }
 
@@ -202,7 +211,7 @@ async function runInSession(
   { input, agentId, asked }: SessionRun,
   context: CallContext,
 ): Promise<RunRecord> {
-  if (!context.caller.credential.scopes.includes(SESSION_SCOPE)) throw insufficientScope(SESSION_SCOPE);
+  if (!context.caller.credential.scopes.includes(SESSION_SCOPE)) throw InsufficientScope({ scope: SESSION_SCOPE });
   const session = await namedBy('session_id', openSession(parts, sessionId, context));
   if (workspaceId !== undefined && workspaceId !== session.workspaceId) {
     throw invalidField('workspace_id', 'invalid_value', 'is not the workspace of the session.');

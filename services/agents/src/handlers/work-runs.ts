@@ -1,5 +1,5 @@
 import { type Caller, reachesPlace } from '@commonplace/kit/auth';
-import { AppError, invalidField } from '@commonplace/kit/errors';
+import { AppError, InsufficientScope, invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import { isLongerThan } from '@commonplace/kit/words';
 import { RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
@@ -7,7 +7,6 @@ import type { StartWorkRunRequest, WorkRun, WorkRunService } from '@commonplace/
 import { agentForRun } from '../agents/use.js';
 import { parseCredits } from '../domain/micros.js';
 import { distinctTaints, isTaintType, type TaintSource } from '../domain/taint.js';
-import { insufficientScope } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { type Asking, choosePlace, type Place } from '../policy.js';
 import { cancelRun } from '../runs/cancel.js';
@@ -172,7 +171,7 @@ async function requireConversation(parts: Parts, conversationId: string, { calle
 }
 
 function requireScope({ credential }: Caller, scope: string): void {
-  if (!credential.scopes.includes(scope)) throw insufficientScope(scope);
+  if (!credential.scopes.includes(scope)) throw InsufficientScope({ scope });
 }
 
 // ---- refusal

@@ -1,16 +1,9 @@
-import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { invalidField, LimitReached, NotFound, NoUpdateField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
 import type { CreateMcpServerRequest, UpdateMcpServerRequest } from '@commonplace/proto/agents/v1/mcp_service.js';
-import {
-  LimitReached,
-  McpAuthRequired,
-  MissingTarget,
-  NameTaken,
-  NoUpdateField,
-  SecretReentryRequired,
-} from '../errors.js';
+import { McpAuthRequired, MissingTarget, NameTaken, SecretReentryRequired } from '../errors.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type McpSecrets, type McpServerRecord, nameKeyOf } from '../stores/mcp-servers.js';
 import { askOwner } from './authorization.js';

@@ -10,6 +10,7 @@ import { readableAmong } from '../readable.js';
 import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
 import { closedFailure, jsonBytes, runMessage } from '../wire/runs.js';
+import { closedFailure, runMessage } from '../wire/runs.js';
 import { chatMessage, type MessageReader, resourcesOf } from '../wire/sessions.js';
 import type { Ending } from './outcome.js';
 import { messageStatusOf } from './session-answer.js';

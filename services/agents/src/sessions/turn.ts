@@ -1,11 +1,11 @@
-import { invalidField } from '@commonplace/kit/errors';
+import { invalidField, LimitReached } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { findEach, type UnitOfWork, type Where } from '@commonplace/kit/store';
 import { agentForRun } from '../agents/use.js';
 import { DEFAULT_TITLE, titleFields, titleOf } from '../domain/chat-title.js';
-import { LimitReached, ReplyInProgress } from '../errors.js';
+import { ReplyInProgress } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
 import { cancelRun } from '../runs/cancel.js';

@@ -1,5 +1,4 @@
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
-import { WorkspaceArchived } from '../errors.js';
+import { InsufficientRole, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { type Asking, mayAdminister, mayEdit, type Place, readPlace } from '../policy.js';
 import type { DefinitionParts } from './parts.js';
 import type { AutomationRecord } from './records.js';

@@ -1,3 +1,4 @@
+import type { Faults } from '@commonplace/kit/errors';
 import type { Guard } from '@commonplace/kit/fetch';
 import { UrlNotAllowed } from '@commonplace/kit/fetch';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';

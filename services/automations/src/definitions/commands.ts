@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidFields } from '@commonplace/kit/errors';
+import { createFaults, invalidFields, NoUpdateField } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
@@ -9,8 +9,6 @@ import type {
   UpdateAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
 import type { Place } from '../policy.js';
-import { NoUpdateField } from './errors.js';
-import { createFaults } from './faults.js';
 import { mintHookToken } from './hook-token.js';
 import {
   actsAsAfter,

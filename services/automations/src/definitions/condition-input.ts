@@ -1,3 +1,4 @@
+import type { Faults } from '@commonplace/kit/errors';
 import type {
   AutomationCondition,
   SimpleCondition as WireCondition,
@@ -7,7 +8,6 @@ import { conditionFault, MAX_CONDITIONS } from '../domain/conditions.js';
 import { parsePath } from '../domain/path.js';
 import { isObject } from './config-check.js';
 import { enumNamed, nameIn } from './enums.js';
-import type { Faults } from './faults.js';
 import type { ConditionOp, SimpleCondition, StoredCondition } from './records.js';
 
 const OPS: ReadonlySet<string> = new Set(

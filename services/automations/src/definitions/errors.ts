@@ -1,16 +1,10 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { type AppError, defineConflict, defineError, InsufficientScope } from '@commonplace/kit/errors';
 
-export const NoUpdateField = defineError(
-  'INVALID_ARGUMENT',
-  'no_update_field',
-  'The request contains no field to change.',
-);
-export const SecretReentryRequired = defineError(
-  'ABORTED',
+export const SecretReentryRequired = defineConflict(
   'secret_reentry_required',
   'Another person has entered {names}, which the changes use: send the values again in secrets.',
 );
-export const AutomationInactive = defineError('ABORTED', 'automation_inactive', 'The automation is switched off.');
+export const AutomationInactive = defineConflict('automation_inactive', 'The automation is switched off.');
 export const PayloadTooLarge = defineError(
   'INVALID_ARGUMENT',
   'payload_too_large',
@@ -28,5 +22,5 @@ export const InvalidSignature = defineError(
  */
 export function insufficientScope(scope: string, param: string): AppError {
   const message = `${param} needs the scope ${scope}, which this credential does not have.`;
-  return new AppError('PERMISSION_DENIED', 'insufficient_scope', message, { param, details: { scope } });
+  return InsufficientScope({ scope }, { param, message });
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@commonplace/kit/auth';
+import type { Faults } from '@commonplace/kit/errors';
 import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
@@ -18,7 +19,6 @@ import { ACTIONS } from './actions.js';
 import { plainConditions, readConditions } from './condition-input.js';
 import { nameIn } from './enums.js';
 import { insufficientScope, SecretReentryRequired } from './errors.js';
-import type { Faults } from './faults.js';
 import type { AutomationRecord, Definition, StoredAction, StoredSecret } from './records.js';
 import { type GivenSecret, readSecrets } from './secrets.js';
 import { readTrigger, triggerScopes } from './trigger-input.js';

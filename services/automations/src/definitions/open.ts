@@ -1,5 +1,5 @@
+import { LimitReached } from '@commonplace/kit/errors';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
-import { LimitReached } from '../errors.js';
 import type { Shared } from '../parts.js';
 import { createDefinitionHandlers, type DefinitionHandlers } from './handlers.js';
 import type { RunsOfAutomations } from './parts.js';

@@ -1,7 +1,7 @@
+import type { Faults } from '@commonplace/kit/errors';
 import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
 import type { AutomationSecretInput } from '@commonplace/proto/automations/v1/automation_service.js';
 import { readHostPattern } from '../domain/hosts.js';
-import type { Faults } from './faults.js';
 import type { StoredSecret } from './records.js';
 
 type Owner = { readonly id: string; readonly tenant: string };

@@ -1,9 +1,9 @@
+import type { Faults } from '@commonplace/kit/errors';
 import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { Trigger, TriggerConfig, WebhookVerify } from '@commonplace/proto/automations/v1/automation.js';
 import { WORK_ITEM_FIELDS } from '../domain/work-item-fields.js';
 import { nameIn } from './enums.js';
-import type { Faults } from './faults.js';
 import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
 
 /** A trigger in a request, and the secret for its signatures if the request contains one. */

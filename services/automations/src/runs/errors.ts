@@ -1,8 +1,4 @@
-import { defineError } from '@commonplace/kit/errors';
+import { defineConflict } from '@commonplace/kit/errors';
 
-export const RunNotCancelable = defineError(
-  'ABORTED',
-  'run_not_cancelable',
-  'The run has ended: its status is {status}.',
-);
-export const RunNotRetryable = defineError('ABORTED', 'run_not_retryable', 'The run cannot be repeated: {why}.');
+export const RunNotCancelable = defineConflict('run_not_cancelable', 'The run has ended: its status is {status}.');
+export const RunNotRetryable = defineConflict('run_not_retryable', 'The run cannot be repeated: {why}.');

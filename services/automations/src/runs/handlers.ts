@@ -1,4 +1,4 @@
-import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, LimitReached, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findBoundedPage, timesWithin, type Where } from '@commonplace/kit/store';
@@ -13,7 +13,6 @@ import { type ActsAs, rightsOfCaller } from '../acts-as.js';
 import { AutomationInactive } from '../definitions/errors.js';
 import type { AutomationRecord } from '../definitions/records.js';
 import { isLoop } from '../domain/chain.js';
-import { LimitReached, WorkspaceArchived } from '../errors.js';
 import { mayEdit, type Place, readPlace } from '../policy.js';
 import { CANCEL_TOPIC, cancelRun, hasEnded } from './cancel.js';
 import { RunNotCancelable } from './errors.js';

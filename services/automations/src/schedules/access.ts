@@ -1,11 +1,17 @@
 import { type Caller, credentialOutOfScope, reachesPlace, workspacesReached } from '@commonplace/kit/auth';
-import { type AppError, InsufficientRole, invalidField, isOfOlderPeer, NotFound } from '@commonplace/kit/errors';
+import {
+  type AppError,
+  InsufficientRole,
+  invalidField,
+  isOfOlderPeer,
+  NotFound,
+  WorkspaceArchived,
+} from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
 import { openWorkspace } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { insufficientScope } from '../definitions/errors.js';
-import { WorkspaceArchived } from '../errors.js';
 import { editPlace, mayAdminister, mayEdit, type Place, readableWorkspaces, readPlace } from '../policy.js';
 import type { Target } from './fields.js';
 import { agentInputOf } from './input.js';

@@ -1,4 +1,4 @@
-import { NotFound } from '@commonplace/kit/errors';
+import { NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 
@@ -14,8 +14,6 @@ import {
 } from '@commonplace/proto/automations/v1/schedule_service.js';
 
 import { rightsOfCaller } from '../acts-as.js';
-
-import { MissingTarget, WorkspaceArchived } from '../errors.js';
 import type { Place } from '../policy.js';
 import {
   placeOfTarget,
@@ -25,6 +23,7 @@ import {
   seeSchedule,
   visibleSchedules,
 } from './access.js';
+import { MissingTarget } from './errors.js';
 import { readNewSchedule, type Target, targetIn } from './fields.js';
 import { removeSchedule } from './followers.js';
 import { type Pair, type ScheduleParts, timestamp } from './parts.js';

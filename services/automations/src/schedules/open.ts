@@ -1,4 +1,4 @@
-import { AppError, isPassing as isUnavailable } from '@commonplace/kit/errors';
+import { AppError, isPassing as isUnavailable, LimitReached } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
@@ -14,7 +14,6 @@ import {
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
 import { automationCollection } from '../definitions/records.js';
-import { LimitReached } from '../errors.js';
 import type { Feature, Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
 import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';

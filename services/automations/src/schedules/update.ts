@@ -1,13 +1,13 @@
-import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { invalidField, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { derivedId, newId } from '@commonplace/kit/id';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { isChanged } from '@commonplace/kit/store';
 import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { rightsOfCaller } from '../acts-as.js';
-import { ScheduleCompleted, WorkspaceArchived } from '../errors.js';
 import { mayAdminister, type Place } from '../policy.js';
 import { placeOfTarget, requireAttachments, requireDelivery, requireMayChange, seeSchedule } from './access.js';
+import { ScheduleCompleted } from './errors.js';
 import {
   changesActing,
   changesTarget,

@@ -1,4 +1,4 @@
-import { NotFound } from '@commonplace/kit/errors';
+import { NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { fingerprint, newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
@@ -10,7 +10,6 @@ import { hashHookToken, isHookToken } from '../definitions/hook-token.js';
 import { type AutomationRecord, automationCollection } from '../definitions/records.js';
 import { hookSecretOwner } from '../definitions/secrets.js';
 import { CHAIN_HEADER, isLoop, readChain } from '../domain/chain.js';
-import { WorkspaceArchived } from '../errors.js';
 import { isHidden } from '../hidden-workspaces.js';
 import type { Feature, Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';

@@ -5,11 +5,10 @@ import {
   reachesWorkspace,
   taintedWriterOf,
 } from '@commonplace/kit/auth';
-import { InsufficientRole, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { isWorkspaceRoleAtLeast, type PersonMemberships, usableMemberships } from '@commonplace/platform/memberships';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { WorkspaceArchived } from '../errors.js';
 import type { WorkItemParts } from './parts.js';
 import type { TextTaint, WorkItemRecord } from './records.js';
 

@@ -1,17 +1,14 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict } from '@commonplace/kit/errors';
 
-export const CycleDetected = defineError(
-  'ABORTED',
+export const CycleDetected = defineConflict(
   'cycle_detected',
   'The new parent is the work item itself, or is below it.',
 );
-export const DepthExceeded = defineError(
-  'ABORTED',
+export const DepthExceeded = defineConflict(
   'depth_exceeded',
   'Work items may be nested at most {max_depth} levels deep.',
 );
-export const OpenChildren = defineError(
-  'ABORTED',
+export const OpenChildren = defineConflict(
   'open_children',
   '{open} work items below are open. Finish them first, or send force: true.',
 );

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Unavailable } from '@commonplace/kit/errors';
+import { LimitReached, Unavailable } from '@commonplace/kit/errors';
 import { inWork, LostRace, type Store } from '@commonplace/kit/store';
-import { LimitReached } from '../errors.js';
 import type { WorkItemRecords } from './parts.js';
 
 interface NumberPlace {

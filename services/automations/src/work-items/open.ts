@@ -1,8 +1,8 @@
+import { LimitReached } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
-import { LimitReached } from '../errors.js';
 import type { Feature, Shared } from '../parts.js';
 import { createWorkItemHandlers } from './handlers.js';
 import { NumberSource } from './numbers.js';

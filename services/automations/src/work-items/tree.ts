@@ -1,7 +1,6 @@
-import { NotFound } from '@commonplace/kit/errors';
+import { LimitReached, NotFound } from '@commonplace/kit/errors';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { LimitReached } from '../errors.js';
 import { CycleDetected, DepthExceeded } from './errors.js';
 import type { WorkItemParts } from './parts.js';
 import { isOpen, type WorkItemRecord } from './records.js';

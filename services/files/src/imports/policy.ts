@@ -1,11 +1,10 @@
 import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
-import { NotFound } from '@commonplace/kit/errors';
+import { NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import { isWorkspaceRoleAtLeast, refusalOfWorkspace, sharedWith } from '@commonplace/platform/memberships';
 import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { WorkspaceArchived } from './errors.js';
 import type { ImportParts } from './parts.js';
 import type { ImportRecord } from './stores/records.js';
 

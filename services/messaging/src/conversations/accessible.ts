@@ -3,6 +3,7 @@ import { callerMemberships, type PersonMemberships } from '@commonplace/platform
 import type { AccessibleConversation } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
+import { type Asking, seesConversation } from './policy.js';
 import { type ConversationRecord, memberId } from './records.js';
 
 type AccessibleParts = Pick<ConversationParts, 'conversations' | 'members' | 'memberships' | 'users'>;

@@ -1,9 +1,8 @@
 import { personBehind } from '@commonplace/kit/auth';
-import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import { type Fault, invalidField, invalidFields, LimitReached } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { CreateConversationRequest } from '@commonplace/proto/messaging/v1/conversation_service.js';
-import { LimitReached } from '../errors.js';
 import { conversationEvent } from './events.js';
 import { type Newcomer, newMember, requireKnown } from './members.js';
 import type { ConversationParts } from './parts.js';

@@ -1,15 +1,8 @@
 import { InsufficientRole, invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { replaceChanged } from '@commonplace/kit/store';
+import { parseReactions, replaceReactions } from '@commonplace/platform/reactions';
 import type { UpdateMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
-import {
-  areTooMany,
-  EMOJI_PER_MESSAGE,
-  parseReactions,
-  REACTIONS_PER_MESSAGE,
-  replaceReactions,
-} from '../domain/reactions.js';
-import { LimitReached } from '../errors.js';
 import { requireContent, requireMentionOfAllDue, resolveAttachments, resolveMentions } from './compose.js';
 import { messageEvent } from './events.js';
 import type { MessageRecord, StoredMention } from './message-records.js';
@@ -45,12 +38,14 @@ export async function editMessage(
   const changed = CONTENT.filter((field) => mask.has(field));
   const edited = changed.length > 0 ? await withContent(parts, request, mask, access, before, context) : before;
   const { added, isAll } = newMentions(before, edited);
-  const after = mask.has('reactions') ? withReactions(edited, request.reactions, caller.userId) : edited;
+  const reactions = mask.has('reactions')
+    ? replaceReactions(edited.reactions, caller.userId, parseReactions(request.reactions))
+    : edited.reactions;
   // Makes the commit fail if the conversation changes or is deleted at the same time; `replace` does so for the
   // message.
   work.expect(parts.conversations, access.conversation);
   const updated = { updatedBy: context.actor, updatedAt: new Date(parts.now()).toISOString() };
-  const written = replaceChanged(work, parts.messages, before, { ...after, ...updated });
+  const written = replaceChanged(work, parts.messages, before, { ...edited, reactions, ...updated });
   if (written === before) return before;
   if (mask.has('mentions')) await replaceMentions(parts, written, access, isAll, context);
   const make = context.event.bind(context);
@@ -116,11 +111,4 @@ async function replaceMentions(
     ...(isAll && { lastMentionOfAllAt: new Date(parts.now()).toISOString() }),
     epoch: head.epoch + 1,
   });
-}
-
-function withReactions(message: MessageRecord, given: readonly string[], userId: string): MessageRecord {
-  const reactions = replaceReactions(message.reactions, userId, parseReactions(given));
-  if (!areTooMany(reactions)) return { ...message, reactions };
-  const limit = reactions.length > EMOJI_PER_MESSAGE ? EMOJI_PER_MESSAGE : REACTIONS_PER_MESSAGE;
-  throw LimitReached({ limit, what: 'reactions' });
 }

@@ -12,6 +12,7 @@ import type {
 import { matchesName, parseMessageQuery } from '../domain/message-terms.js';
 import { countUnreadIn, headsOf, isMutedAt, membershipsOf, type Unread } from './counts.js';
 import type { ConversationParts } from './parts.js';
+import { belongsTo, mayJoinChannels } from './policy.js';
 import { countListed, type ListedConversation, NOTHING_COUNTED, presentListed } from './present.js';
 import type { ConversationRecord, HeadRecord, MemberRecord } from './records.js';
 import { conversationsWith } from './search.js';

@@ -1,7 +1,7 @@
-import { NotFound } from '@commonplace/kit/errors';
+import { LimitReached, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import { LastOwner, LimitReached } from '../errors.js';
+import { LastOwner } from '../errors.js';
 import type { ConversationParts } from './parts.js';
 import { belongsTo } from './policy.js';
 import {

@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import type { Reaction } from '../domain/reactions.js';
+import type { Reaction } from '@commonplace/platform/reactions';
 
 export interface Author {
   readonly type: 'user' | 'agent' | 'automation' | 'system';

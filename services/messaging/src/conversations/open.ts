@@ -1,9 +1,9 @@
+import { LimitReached } from '@commonplace/kit/errors';
 import { createQuota, type Quota, quotaCollection } from '@commonplace/kit/quota';
 import type { Client } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import type { Settings } from '../config.js';
-import { LimitReached } from '../errors.js';
 import { mentionCollection, messageCollection, receiptCollection } from './message-records.js';
 import type { AgentDirectory, ConversationRecords } from './parts.js';
 import {

@@ -1,5 +1,5 @@
 import { authorOf, credentialOutOfScope, reachesPlace, reachesWorkspace } from '@commonplace/kit/auth';
-import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
 import {
   callerMemberships,
@@ -10,7 +10,7 @@ import {
   refusalOfWorkspace,
 } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { ConversationArchived, WorkspaceArchived } from '../errors.js';
+import { ConversationArchived } from '../errors.js';
 import type { ConversationParts } from './parts.js';
 import {
   type ConversationRecord,

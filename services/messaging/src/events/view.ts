@@ -6,7 +6,7 @@ import {
   reachesTenant,
   reachesWorkspace,
 } from '@commonplace/kit/auth';
-import { AppError, NotFound } from '@commonplace/kit/errors';
+import { InsufficientScope, NotFound } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
 import { type MembershipCache, type PersonMemberships, refusalOfWorkspace } from '@commonplace/platform/memberships';
@@ -167,9 +167,7 @@ function typesFor({ credential }: Caller, asked: readonly string[]): ReadonlySet
   const closed = types.find((type) => !opens(type));
   if (closed !== undefined) {
     const [scope] = SCOPES_OF[closed];
-    throw new AppError('PERMISSION_DENIED', 'insufficient_scope', `Events of type ${closed} need the scope ${scope}.`, {
-      details: { scope },
-    });
+    throw InsufficientScope({ scope }, { message: `Events of type ${closed} need the scope ${scope}.` });
   }
   return new Set(types.length > 0 ? types : EVENT_TYPES.filter(opens));
 }

@@ -3,6 +3,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { findEach } from '@commonplace/kit/store';
+import { replaceReactions } from '@commonplace/platform/reactions';
 import type { Node } from '../domain/node.js';
 import { may } from '../domain/role.js';
 import { LimitReached } from '../errors.js';
@@ -10,7 +11,7 @@ import type { Seen } from '../policy.js';
 import { publishComment } from './events.js';
 import type { CommentParts } from './parts.js';
 import { type Anchor, COMMENT_ORDER, type Comment, type Thread } from './records.js';
-import { MAX_REPLIES_PER_THREAD, react, resolution, withResolution } from './rules.js';
+import { MAX_REPLIES_PER_THREAD, resolution, withResolution } from './rules.js';
 
 /** Returns a comment on a document. Throws NotFound, also for a comment on another document. */
 export async function commentOf(parts: CommentParts, node: Node, id: string): Promise<Comment> {
@@ -159,7 +160,7 @@ function edit(comment: Comment, change: CommentChange, context: CallContext): Co
   const reactions =
     change.reactions === undefined
       ? comment.reactions
-      : react(comment.reactions, context.caller.userId, change.reactions);
+      : replaceReactions(comment.reactions, context.caller.userId, change.reactions);
   const fields = reactions === comment.reactions ? [] : ['reactions'];
   const after = { ...comment, reactions, updatedAt: now, updatedBy: context.actor };
   if (change.body === undefined || change.body === comment.body) return { after, fields, mentions: [] };

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { Reaction } from '@commonplace/platform/reactions';
 
 /** The passage of a document that a comment is about, as it was when the comment was written. */
 export interface Anchor {
@@ -7,12 +8,6 @@ export interface Anchor {
   readonly prefix?: string;
   readonly suffix?: string;
   readonly blockId?: string;
-}
-
-export interface Reaction {
-  readonly emoji: string;
-  /** Ids of people. */
-  readonly users: readonly string[];
 }
 
 /** A comment on a document. The id of a thread's first comment is the id of the thread. */

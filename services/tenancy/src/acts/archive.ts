@@ -1,4 +1,4 @@
-import { AppError, InsufficientRole } from '@commonplace/kit/errors';
+import { AppError, InsufficientRole, InsufficientScope } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import { type CallContext, sooner } from '@commonplace/kit/rpc';
 import {
@@ -11,7 +11,6 @@ import {
 import type { ArchiveWorkspaceRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
 import { COUNTS_MS } from '../config.js';
 import { orgRoleAtLeast, workspaceRoleAtLeast } from '../domain/roles.js';
-import { insufficientScope } from '../errors.js';
 import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
@@ -131,9 +130,10 @@ export function pollSecondsOf(archive: Archive | undefined): number | undefined 
  */
 function covered(include: ArchiveInclude | undefined, { caller }: CallContext): ArchiveInclude {
   const { scopes } = caller.credential;
-  for (const scope of ['resource:read', 'content:read']) if (!scopes.includes(scope)) throw insufficientScope(scope);
+  for (const scope of ['resource:read', 'content:read'])
+    if (!scopes.includes(scope)) throw InsufficientScope({ scope });
   const part = (wanted: boolean | undefined, scope: string): boolean => {
-    if (wanted && !scopes.includes(scope)) throw insufficientScope(scope);
+    if (wanted && !scopes.includes(scope)) throw InsufficientScope({ scope });
     return wanted ?? scopes.includes(scope);
   };
   return {

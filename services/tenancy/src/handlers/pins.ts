@@ -1,4 +1,4 @@
-import { invalidField, NotFound } from '@commonplace/kit/errors';
+import { invalidField, LimitReached, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageInOrder } from '@commonplace/kit/store';
 import { insertPin, movePin, orderPins } from '@commonplace/platform/pins';
@@ -14,7 +14,6 @@ import { readableItems } from '../acts/pin-items.js';
 import { findList, findPin, newPin, requirePinRole, saveList } from '../acts/pin-lists.js';
 import { ambiguous, missing, namedItem, targetOf, visibilityOf } from '../acts/pin-targets.js';
 import { MAX_PINS_PER_LIST } from '../config.js';
-import { LimitReached } from '../errors.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import { type FoundList, isSameItem, itemOf, type PinVisibility } from '../stores/pins.js';

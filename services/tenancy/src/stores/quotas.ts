@@ -1,7 +1,7 @@
+import { LimitReached } from '@commonplace/kit/errors';
 import { createQuota, type Quota, quotaCollection } from '@commonplace/kit/quota';
 import type { Store } from '@commonplace/kit/store';
 import { MAX_CONNECTORS_PER_WORKSPACE, type Settings } from '../config.js';
-import { LimitReached } from '../errors.js';
 import type { Connectors } from './connectors.js';
 import type { Groups } from './groups.js';
 import type { OrgMembers } from './org-members.js';

@@ -9,6 +9,7 @@ import { lineDiff } from '../../domain/line-diff.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
 import { isObject, listOf, oneOf, optionalText, requiredId } from './arguments.js';
+import { listOf, oneOf, optionalText, requiredId } from './arguments.js';
 import { added, changePlan, diffBlock, PREVIEW_LENGTH } from './plans.js';
 import { isWider, targetOf } from './targets.js';
 import { type Arguments, InvalidArguments, type Tool, type ToolContext } from './tool.js';

@@ -7,6 +7,7 @@ import { ActionError, permissionLost } from '../failure.js';
 import { chainOf } from '../finished-event.js';
 import type { StepRecord } from '../records.js';
 import { type Action, type ActionContext, type ActionParts, type ActionResult, given, jsonBytes } from './action.js';
+import { type Action, type ActionContext, type ActionParts, type ActionResult, given } from './action.js';
 
 type AgentParts = Pick<ActionParts, 'peers' | 'systemCall'>;
 

@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { parseReactions } from '@commonplace/platform/reactions';
 import {
   type CommentAnchorInput,
   type CommentService,
@@ -16,7 +17,7 @@ import { addComment, changeComment, commentOf, removeComment, requireRights } fr
 import type { CommentParts } from '../parts.js';
 import { commentMessages, listComments } from '../queries.js';
 import type { Anchor, Comment } from '../records.js';
-import { mentionsOf, parseReactions, requireWords } from '../rules.js';
+import { mentionsOf, requireWords } from '../rules.js';
 
 export function createCommentHandlers(parts: CommentParts): Handlers<CommentService> {
   const { policy } = parts;

@@ -1,12 +1,10 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import type { Anchor, Comment, Reaction } from '../../comments/records.js';
+import { isEmoji, MAX_EMOJI, MAX_REACTIONS, type Reaction } from '@commonplace/platform/reactions';
+import type { Anchor, Comment } from '../../comments/records.js';
 import {
-  isEmoji,
   MAX_COMMENTS_PER_DOCUMENT,
-  MAX_EMOJI_PER_COMMENT,
   MAX_MENTIONS_PER_COMMENT,
-  MAX_REACTIONS_PER_COMMENT,
   MAX_REPLIES_PER_THREAD,
 } from '../../comments/rules.js';
 import type { Node } from '../../domain/node.js';
@@ -105,9 +103,9 @@ async function knownIds(given: readonly ArchiveJson[], people: ItemTerms['people
 /** Returns the reactions of known people, up to the limits of a comment. */
 async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise<Reaction[]> {
   const reactions = new Map<string, string[]>();
-  let room = MAX_REACTIONS_PER_COMMENT;
+  let room = MAX_REACTIONS;
   for (const { emoji, people: who } of recordsIn(given)) {
-    if (reactions.size === MAX_EMOJI_PER_COMMENT || room === 0) break;
+    if (reactions.size === MAX_EMOJI || room === 0) break;
     if (typeof emoji !== 'string' || !isEmoji(emoji) || reactions.has(emoji)) continue;
     const users = await knownIds(recordsIn(who), people, room);
     if (users.length === 0) continue;

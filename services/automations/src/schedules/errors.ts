@@ -1,0 +1,9 @@
+import { defineConflict, defineError } from '@commonplace/kit/errors';
+
+export const ScheduleCompleted = defineConflict('schedule_completed', 'The schedule has ended. Create another one.');
+
+export const MissingTarget = defineError(
+  'INVALID_ARGUMENT',
+  'missing_target',
+  'The request does not say what the schedule starts. Send target, agent_id or automation_id.',
+);
