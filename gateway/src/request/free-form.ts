@@ -1,3 +1,4 @@
+import { hasInfinity, isObject } from '@commonplace/kit/json';
 import { Json } from '@commonplace/proto/api/v1/access.js';
 import type { Convert } from './convert.js';
 
@@ -29,20 +30,14 @@ export function compileFreeForm(json: Json): Convert {
 
 const TOO_LARGE = 'must not have numbers beyond 1.7976931348623157e308.';
 
-function hasInfinity(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity;
-  return Object.values(value).some(hasInfinity);
-}
-
 function isKind(json: Json, value: unknown): boolean {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   switch (json) {
     case Json.OBJECT:
-      return isObject;
+      return isObject(value);
     case Json.ARRAY:
       return Array.isArray(value);
     case Json.TEXT_OR_OBJECT:
-      return isObject || typeof value === 'string';
+      return isObject(value) || typeof value === 'string';
     default:
       return true;
   }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Faults } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import { type FieldPlan, type Message, type MessagePlan, otherNamesOf } from './plan.js';
 
 /** Fields that a PATCH sets, as dotted paths of names in the contract. */
@@ -9,11 +10,6 @@ export interface Mask {
   readonly prefix: string;
   /** Whether objects in the body are new: their own fields are not named, and null in them means absent. */
   readonly hasNewObjects: boolean;
-}
-
-/** Returns whether a value is a JSON object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Reads an object within a body. With a mask, omitted fields stay unchanged. */

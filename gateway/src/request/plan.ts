@@ -1,10 +1,10 @@
 import type { DescMessage } from '@bufbuild/protobuf';
+import { isObject } from '@commonplace/kit/json';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Contract } from '../descriptors/contract.js';
 import { enumZero, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import type { Convert } from './convert.js';
 import { compileList, compileValue } from './element.js';
-import { isObject, readMessage } from './message.js';
 import { readMessage } from './message.js';
 import { compileQueryList, compileQueryValue, type FromQuery } from './query.js';
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../errors/index.js';
+import { isObject } from '../json/index.js';
 
 /** Maximum depth to which objects and lists may be nested, counting the body itself. */
 export const MAX_NESTING = 64;
@@ -46,10 +47,10 @@ function parseJsonValue(body: Buffer, deep?: DeepFields): unknown {
 
 /** Returns a parsed body that is an object. Throws `invalid_json` for any other. */
 export function requireObject(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw invalidJson('The body must be a JSON object.');
   }
-  return value as Record<string, unknown>;
+  return value;
 }
 
 /** Parses JSON whose keys are unique at every level. Throws `invalid_json`. */

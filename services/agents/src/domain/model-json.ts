@@ -1,3 +1,4 @@
+import { hasInfinity } from '@commonplace/kit/json';
 import { isTextTooDeep } from './nesting.js';
 
 /** The value of JSON that a model has written, or why there is none. */
@@ -15,9 +16,4 @@ export function readModelJson(text: string): ModelJson {
   } catch {
     return { fault: 'syntax' };
   }
-}
-
-function hasInfinity(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity;
-  return Object.values(value).some(hasInfinity);
 }

@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import { DATA, NAMED } from './schema-words.js';
 
 /** Maximum number of schemas that may be applied to one value. */
@@ -18,7 +19,7 @@ export function costOfSchema(root: Node): number {
   const open = new Set<Node>();
 
   const costOf = (node: unknown): number => {
-    if (!isNode(node)) return 1;
+    if (!isObject(node)) return 1;
     const known = costs.get(node);
     if (known !== undefined) return known;
     if (open.has(node)) return Number.POSITIVE_INFINITY;
@@ -31,8 +32,8 @@ export function costOfSchema(root: Node): number {
 
   const appliedBy = (node: Node): unknown[] => {
     const lists = LISTS.flatMap((name) => (Array.isArray(node[name]) ? (node[name] as unknown[]) : []));
-    const single = SINGLE.flatMap((name) => (isNode(node[name]) ? [node[name]] : []));
-    const dependent = isNode(node.dependentSchemas) ? Object.values(node.dependentSchemas) : [];
+    const single = SINGLE.flatMap((name) => (isObject(node[name]) ? [node[name]] : []));
+    const dependent = isObject(node.dependentSchemas) ? Object.values(node.dependentSchemas) : [];
     const target = typeof node.$ref === 'string' ? [resolve(root, node.$ref)] : [];
     return [...lists, ...single, ...dependent, ...target];
   };
@@ -40,7 +41,7 @@ export function costOfSchema(root: Node): number {
   let most = 0;
   const visit = (value: unknown, isNames = false): void => {
     if (Array.isArray(value)) for (const inner of value) visit(inner);
-    if (!isNode(value)) return;
+    if (!isObject(value)) return;
     if (!isNames) most = Math.max(most, costOf(value));
     for (const [key, inner] of Object.entries(value)) {
       if (isNames || !DATA.has(key)) visit(inner, !isNames && NAMED.has(key));
@@ -49,8 +50,6 @@ export function costOfSchema(root: Node): number {
   visit(root);
   return most;
 }
-
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Follows a local reference. If it leads nowhere, it returns a schema that refers to itself, whose cost is infinite.
@@ -70,7 +69,7 @@ function resolve(root: Node, ref: string): unknown {
 /** Returns the schema with an anchor; undefined if there is none. */
 function anchored(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return firstOf(value, name);
-  if (!isNode(value)) return undefined;
+  if (!isObject(value)) return undefined;
   return value.$anchor === name ? value : firstOf(Object.values(value), name);
 }
 

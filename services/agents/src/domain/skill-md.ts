@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import { lazyLibrary } from '@commonplace/kit/library';
 
 const yaml = lazyLibrary<typeof import('yaml')>('yaml', import.meta.url);
@@ -54,7 +55,7 @@ function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
   } catch {
     throw new NoSkillMd('has front matter that is not plain YAML.');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw new NoSkillMd('has front matter that is not a map of names and values.');
   }
   return value as Record<string, unknown>;

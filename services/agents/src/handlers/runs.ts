@@ -9,6 +9,7 @@ import {
   namedBy,
 } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isObject, jsonBytes, readJson } from '@commonplace/kit/json';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findBoundedPage, findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import { isLongerThan } from '@commonplace/kit/words';
@@ -49,7 +50,6 @@ import { type AskedRun, addMessages, requireIdle, requireRoom, respond } from '.
 import { hasEnded, type RunEventRecord, type RunInput, type RunRecord } from '../stores/runs.js';
 import { readMetadata } from '../wire/metadata.js';
 import { readPolicy } from '../wire/policy.js';
-import { jsonBytes, runMessage } from '../wire/runs.js';
 import { runMessage } from '../wire/runs.js';
 
 export function createRunHandlers(parts: Parts): Handlers<RunService> {
@@ -280,7 +280,7 @@ function readInput(
     add('input', 'invalid_value', `may have at most ${maxBytes} bytes.`);
     return { text: '', attachments: [], parameters: {} };
   }
-  const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
+  const value = readJson(bytes);
   const object = typeof value === 'string' ? { text: value } : ((value ?? {}) as Record<string, unknown>);
   for (const name of Object.keys(object)) {
     if (!['text', 'attachments', 'parameters'].includes(name)) add(`input.${name}`, 'unknown_field', 'is not known.');
@@ -294,7 +294,7 @@ function readInput(
     attachments.length <= MAX_ATTACHMENTS &&
     attachments.every((id) => isUuid(String(id)));
   if (!isIds) add('input.attachments', 'invalid_value', 'must be a list of up to 50 ids of resources.');
-  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+  if (!isObject(parameters)) {
     add('input.parameters', 'invalid_type', 'must be an object.');
   } else if (Buffer.byteLength(JSON.stringify(parameters)) > runParametersBytes) {
     add('input.parameters', 'invalid_value', `input.parameters may have at most ${runParametersBytes} bytes.`);

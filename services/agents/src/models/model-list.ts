@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import { MICROS_PER_CREDIT, type ModelRates } from './port.js';
 
 /** A model at the operator's URL, as the setting describes it. */
@@ -101,7 +102,7 @@ function readModel(listed: unknown, i: number): RemoteModel {
 }
 
 function membersOf(value: unknown, at: string, names: ReadonlySet<string>): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${at} must be an object`);
+  if (!isObject(value)) throw new Error(`${at} must be an object`);
   const unknown = Object.keys(value).find((name) => !names.has(name));
   if (unknown !== undefined)
     throw new Error(`${at} has an unknown field ${unknown}; there are ${[...names].join(', ')}`);

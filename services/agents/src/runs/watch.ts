@@ -1,3 +1,4 @@
+import { jsonBytes } from '@commonplace/kit/json';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
@@ -9,7 +10,6 @@ import { keepsAnswers, seeRun } from '../policy.js';
 import { readableAmong } from '../readable.js';
 import { hasEnded, type RunEventRecord, type RunRecord, type StepRecord, stepId } from '../stores/runs.js';
 import type { MessageRecord } from '../stores/sessions.js';
-import { closedFailure, jsonBytes, runMessage } from '../wire/runs.js';
 import { closedFailure, runMessage } from '../wire/runs.js';
 import { chatMessage, type MessageReader, resourcesOf } from '../wire/sessions.js';
 import type { Ending } from './outcome.js';

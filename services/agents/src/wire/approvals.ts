@@ -1,8 +1,8 @@
+import { jsonBytes } from '@commonplace/kit/json';
 import { type Approval, ApprovalKind, ApprovalRisk, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import { namedTaints } from '../domain/taint.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
 import { enumNamed } from './enums.js';
-import { actorMessage, jsonBytes } from './runs.js';
 
 const bytesOf = (value: unknown): Buffer => (value === undefined ? Buffer.alloc(0) : jsonBytes(value));
 

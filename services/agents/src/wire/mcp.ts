@@ -1,3 +1,4 @@
+import { jsonBytes } from '@commonplace/kit/json';
 import {
   McpAuthType,
   type McpServer,
@@ -7,7 +8,6 @@ import {
 } from '@commonplace/proto/agents/v1/mcp_server.js';
 import { pendingTools } from '../mcp/tool-list.js';
 import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
-import { jsonBytes } from './runs.js';
 
 /** The parts of a server's message that are not in its record. */
 export interface McpServerView {

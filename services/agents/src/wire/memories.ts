@@ -1,3 +1,4 @@
+import { jsonBytes } from '@commonplace/kit/json';
 import {
   type Memory,
   MemoryKind,
@@ -8,7 +9,6 @@ import {
 import type { Readable } from '../readable.js';
 import type * as records from '../stores/memories.js';
 import { enumNamed, nameIn } from './enums.js';
-import { actorMessage, jsonBytes } from './runs.js';
 
 export const kindOf = (kind: MemoryKind) => nameIn<records.MemoryKind>(kind, 'MEMORY_KIND_');
 export const statusOf = (status: MemoryStatus) => nameIn<records.MemoryStatus>(status, 'MEMORY_STATUS_');

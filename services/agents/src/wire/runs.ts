@@ -1,4 +1,5 @@
 import type { Actor as Doer } from '@commonplace/kit/auth';
+import { jsonBytes } from '@commonplace/kit/json';
 import type { Citation } from '@commonplace/proto/agents/v1/citation.js';
 import {
   type Run,
@@ -244,8 +245,4 @@ function shortened(value: unknown, length: number): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).slice(0, length);
   return Object.fromEntries(entries.map(([key, one]) => [key, shortened(one, length)]));
-}
-
-export function jsonBytes(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
 }

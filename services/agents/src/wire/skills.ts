@@ -1,7 +1,7 @@
+import { jsonBytes } from '@commonplace/kit/json';
 import { type Skill, SkillSource } from '@commonplace/proto/agents/v1/skill.js';
 import type { PinnedSkill } from '../stores/agents.js';
 import type { SkillContentRecord } from '../stores/skills.js';
-import { jsonBytes } from './runs.js';
 
 /** Converts a skill; with `stored` it includes the stored contents. */
 export function skillMessage(skill: PinnedSkill, stored?: SkillContentRecord): Skill {

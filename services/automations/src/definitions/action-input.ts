@@ -1,14 +1,13 @@
 import type { Faults } from '@commonplace/kit/errors';
 import type { Guard } from '@commonplace/kit/fetch';
 import { UrlNotAllowed } from '@commonplace/kit/fetch';
+import { isObject, readJson } from '@commonplace/kit/json';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { AutomationAction } from '@commonplace/proto/automations/v1/automation.js';
 import { isAllowedHost } from '../domain/hosts.js';
 import { type PlacedReference, parseTemplate, referencesOf, TemplateFault } from '../domain/templates.js';
 import { readConditions } from './condition-input.js';
-import { checkConfig, isObject } from './config-check.js';
 import { nameIn } from './enums.js';
-import { type Faults, readJson } from './faults.js';
 import type { ActionType, StoredAction } from './records.js';
 
 /** Maximum bytes of the config of one action, and of the configs of all actions of an automation. */

@@ -1,4 +1,5 @@
 import type { Faults } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import type {
   AutomationCondition,
   SimpleCondition as WireCondition,
@@ -6,7 +7,6 @@ import type {
 import { ConditionOp as WireOp } from '@commonplace/proto/automations/v1/automation.js';
 import { conditionFault, MAX_CONDITIONS } from '../domain/conditions.js';
 import { parsePath } from '../domain/path.js';
-import { isObject } from './config-check.js';
 import { enumNamed, nameIn } from './enums.js';
 import type { ConditionOp, SimpleCondition, StoredCondition } from './records.js';
 

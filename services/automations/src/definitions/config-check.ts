@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { UUID_PATTERN } from '@commonplace/kit/id';
+import { isObject } from '@commonplace/kit/json';
 import { SyntaxFault } from '../domain/path.js';
 import { parseTemplate } from '../domain/templates.js';
 import { timeRange } from '../domain/times.js';
@@ -124,9 +125,6 @@ const list =
 
 const isText = (value: unknown, fits: (value: string) => boolean): boolean => typeof value === 'string' && fits(value);
 const isLine = (value: string): boolean => !LINE_BREAKS.test(value) && !value.includes('\0');
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const CHECKS: Readonly<Record<FieldKind, Check>> = {
   line: text('a text without line breaks', isLine),

@@ -1,6 +1,6 @@
+import { isObject } from '@commonplace/kit/json';
 import { textOfValue } from '../domain/templates.js';
 import { ACTIONS, type FieldKind } from './actions.js';
-import { isObject } from './config-check.js';
 import type { ActionType } from './records.js';
 
 type Config = Readonly<Record<string, unknown>>;

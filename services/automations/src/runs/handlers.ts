@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField, LimitReached, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
+import { isObject } from '@commonplace/kit/json';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findBoundedPage, timesWithin, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
@@ -16,7 +17,7 @@ import { isLoop } from '../domain/chain.js';
 import { mayEdit, type Place, readPlace } from '../policy.js';
 import { CANCEL_TOPIC, cancelRun, hasEnded } from './cancel.js';
 import { RunNotCancelable } from './errors.js';
-import { isObject, tooLarge } from './json.js';
+import { tooLarge } from './json.js';
 import type { RunParts } from './parts.js';
 import { type AutomationRunRecord, laneCollection, type StepRecord } from './records.js';
 import { retryRun } from './retry.js';

@@ -1,6 +1,3 @@
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Returns what is wrong with JSON of more than `maxBytes`, to follow its name. */
 export const tooLarge = (maxBytes: number): string => `may have at most ${maxBytes} bytes.`;
 

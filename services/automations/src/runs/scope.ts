@@ -1,6 +1,6 @@
+import { isObject } from '@commonplace/kit/json';
 import type { Facts } from '../domain/conditions.js';
 import type { Scope } from '../domain/templates.js';
-import { isObject } from './json.js';
 import type { AutomationRunRecord, StepRecord } from './records.js';
 
 /** The result of a step that templates can read. */

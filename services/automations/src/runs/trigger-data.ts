@@ -1,4 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
 import type { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
@@ -7,7 +8,6 @@ import { ListMessagesRequest } from '@commonplace/proto/messaging/v1/message_ser
 import { CellFormat, type Content, GetContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Resource } from '@commonplace/proto/resources/v1/resource.js';
 import { GetResourceRequest, ResourceInclude } from '@commonplace/proto/resources/v1/resource_service.js';
-import { isObject } from './json.js';
 import type { RunParts } from './parts.js';
 import type { AutomationRunRecord } from './records.js';
 

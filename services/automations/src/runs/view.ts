@@ -1,7 +1,7 @@
+import { isObject } from '@commonplace/kit/json';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { MemberStanding } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { mayAdminister, type Place } from '../policy.js';
-import { isObject } from './json.js';
 import type { RunParts } from './parts.js';
 import type { AutomationRunRecord } from './records.js';
 import type { RunView } from './wire.js';

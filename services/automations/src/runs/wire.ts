@@ -1,4 +1,5 @@
 import type { Actor as Doer } from '@commonplace/kit/auth';
+import { jsonBytes } from '@commonplace/kit/json';
 import type { Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import type {
   ActionType,
@@ -82,8 +83,6 @@ function errorMessage(failure: RunFailure, showsData: boolean): AutomationError 
   const { code, message, actionId, retryable } = showsData ? failure : withoutData(failure);
   return { code, message, actionId, retryable };
 }
-
-const jsonBytes = (value: unknown): Buffer => (value === undefined ? NOTHING : Buffer.from(JSON.stringify(value)));
 
 const actorMessage = ({ type, id, name }: Doer): Actor => ({
   type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,

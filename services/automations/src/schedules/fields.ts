@@ -1,4 +1,5 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import { jsonBytes } from '@commonplace/kit/json';
 import { foldName } from '@commonplace/kit/words';
 import {
   DeliveryTargetType,
@@ -207,9 +208,6 @@ const timeOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : new Date(text).toISOString();
 
 /** Returns a value as JSON bytes; no bytes for undefined. */
-export const jsonBytes = (value: unknown): Buffer =>
-  value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value));
-
 function add(faults: Fault[], param: string, code: string, message: string): void {
   faults.push({ param, code, message: `${param} ${message}` });
 }

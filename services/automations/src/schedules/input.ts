@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isObject, readJson } from '@commonplace/kit/json';
 import { isLongerThan } from '@commonplace/kit/words';
 import { tooLarge } from '../runs/json.js';
 import type { AgentInput, TargetType } from './records.js';
@@ -22,7 +23,7 @@ export function readInput(bytes: Buffer, { targetType, inputBytes }: InputRules,
     add('input', 'invalid_value', tooLarge(inputBytes));
     return undefined;
   }
-  const value: unknown = bytes.length === 0 ? undefined : JSON.parse(bytes.toString());
+  const value = readJson(bytes);
   if (targetType === 'agent') checkAgentInput(value, add);
   else if (typeof value === 'string') add('input', 'invalid_type', 'must be an object: the target is an automation.');
   return value;
@@ -43,7 +44,7 @@ function checkAgentInput(value: unknown, add: (param: string, code: string, mess
     attachments.length <= MAX_ATTACHMENTS &&
     attachments.every((id) => isUuid(String(id)));
   if (!isIds) add('input.attachments', 'invalid_value', `must be a list of up to ${MAX_ATTACHMENTS} ids of resources.`);
-  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
+  if (!isObject(parameters)) {
     add('input.parameters', 'invalid_type', 'must be an object.');
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Actor as StoredActor } from '@commonplace/kit/auth';
+import { jsonBytes } from '@commonplace/kit/json';
 import type { Actor } from '@commonplace/proto/api/v1/actor.js';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
@@ -14,7 +15,6 @@ import {
   ScheduleStatus,
   ScheduleTargetType,
 } from '@commonplace/proto/automations/v1/schedule.js';
-import { jsonBytes } from './fields.js';
 import { type ScheduleParts, timestamp } from './parts.js';
 import type { FireRecord, LastRun, ScheduleRecord, ScheduleStateRecord } from './records.js';
 import { nextSlot, type Slot, slotsAfter } from './slots.js';

@@ -1,4 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { jsonBytes } from '@commonplace/kit/json';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
 import type { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
@@ -179,15 +180,13 @@ function runMessage({ id, agentId, status, createdAt, finishedAt }: WorkRun): Wo
   };
 }
 
-const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value ?? null));
-
 function activityMessage(
   { id, type, actor, at, changes, runId, reason }: ActivityRecord,
   readable: ReadonlyMap<string, string>,
   seenRuns: ReadonlySet<string>,
 ): WorkItemActivity {
   const shown = (field: string, value: unknown) =>
-    jsonBytes(field === 'resource_ids' ? asIds(value).filter((one) => readable.has(one)) : value);
+    jsonBytes((field === 'resource_ids' ? asIds(value).filter((one) => readable.has(one)) : value) ?? null);
   return {
     ...{ id, type, actor: actorMessage(actor), at, reason },
     runId: runId !== undefined && seenRuns.has(runId) ? runId : undefined,

@@ -1,6 +1,7 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { JobLost } from '@commonplace/kit/jobs';
 import { hashJson } from '../../approvals/policy.js';
+import { isObject } from '@commonplace/kit/json';
 import { readModelJson } from '../../domain/model-json.js';
 import { MAX_NESTING } from '../../domain/nesting.js';
 import type { ToolPlan } from '../../domain/tool-plan.js';
@@ -9,7 +10,6 @@ import type { ApprovalRecord } from '../../stores/approvals.js';
 import type { StepRecord } from '../../stores/runs.js';
 import type { Acting } from '../acting.js';
 import { RunFailure } from '../failure.js';
-import { isObject } from '../tools/arguments.js';
 import { toolsOf } from '../tools/table.js';
 import { InvalidArguments, OutcomeUnknown, type Tool, type ToolContext, type ToolResult } from '../tools/tool.js';
 import { openApproval } from './asking.js';

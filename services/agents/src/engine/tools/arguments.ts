@@ -63,8 +63,3 @@ export function listOf(args: Arguments, name: string, min: number, max: number):
   }
   return value;
 }
-
-/** Returns whether a value is a JSON object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,8 +1,8 @@
+import { isObject } from '@commonplace/kit/json';
 import { ContentMode, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { isObject, listOf, optionalText, requiredId } from './arguments.js';
 import { listOf, optionalText, requiredId } from './arguments.js';
 import { MAX_ROWS } from './create.js';
 import { added, changePlan, diffBlock, hashOf } from './plans.js';

@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import {
   ContentFormat,
   ContentMode,
@@ -8,7 +9,6 @@ import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { lineDiff } from '../../domain/line-diff.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { isObject, listOf, oneOf, optionalText, requiredId } from './arguments.js';
 import { listOf, oneOf, optionalText, requiredId } from './arguments.js';
 import { added, changePlan, diffBlock, PREVIEW_LENGTH } from './plans.js';
 import { isWider, targetOf } from './targets.js';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isObject } from '@commonplace/kit/json';
 import type { EndReason, ModelToolCall, ModelUsage } from '../port.js';
 
 /** Thrown for a chunk that is not a valid part of a reply. */
@@ -117,8 +118,4 @@ function textOf(value: unknown): string {
 
 function listOf(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import type { ChatCompletionCreateParams, ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import type { RemoteModel } from '../model-list.js';
 import type { ModelMessage, ModelRequest, ModelToolCall } from '../port.js';
@@ -82,7 +83,7 @@ function nameOf(name: string): string {
 function argumentsOf(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+    if (isObject(value)) return text;
   } catch {
     // Wrapped below.
   }

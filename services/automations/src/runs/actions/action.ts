@@ -1,3 +1,4 @@
+import { jsonBytes } from '@commonplace/kit/json';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { AutomationRecord, StoredAction } from '../../definitions/records.js';
@@ -66,8 +67,6 @@ export type ActionParts = Pick<
 >;
 
 export const done = (output: unknown): ActionResult => ({ kind: 'done', output });
-
-export const jsonBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 /** Returns the config fields that are present, under their names in the contract. */
 export function given(config: Config, names: Readonly<Record<string, string>>): Record<string, unknown> {

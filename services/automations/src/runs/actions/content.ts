@@ -1,4 +1,5 @@
 import { derivedId } from '@commonplace/kit/id';
+import { isObject, jsonBytes } from '@commonplace/kit/json';
 import type { CallOptions } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
 import {
@@ -11,7 +12,6 @@ import {
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest, OnConflict } from '@commonplace/proto/resources/v1/resource_service.js';
 import { ActionError } from '../failure.js';
-import { isObject } from '../json.js';
 import { listIn, rowData } from '../trigger-data.js';
 import {
   type Action,
@@ -23,7 +23,6 @@ import {
   enumIn,
   given,
   givenJson,
-  jsonBytes,
 } from './action.js';
 
 type ContentParts = Pick<ActionParts, 'peers'>;

@@ -1,4 +1,5 @@
 import { type Fetched, type Guard, headerOf, readStart, retryAfterMs, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { isObject } from '@commonplace/kit/json';
 import { signedHeaders } from '@commonplace/platform/webhooks';
 import { isHeaderValue, NOT_IN_HEADERS } from '../../definitions/config-check.js';
 import { withTexts } from '../../definitions/config-texts.js';
@@ -7,7 +8,6 @@ import { isAllowedHost } from '../../domain/hosts.js';
 import { renderTemplates } from '../../domain/templates.js';
 import { ActionError } from '../failure.js';
 import { chainOf } from '../finished-event.js';
-import { isObject } from '../json.js';
 import { masked, maxSecretBytes, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
 import { type Action, type ActionContext, type ActionParts, type Config, done } from './action.js';
 

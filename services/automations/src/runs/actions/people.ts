@@ -1,4 +1,5 @@
 import { createEvent } from '@commonplace/kit/events';
+import { isObject } from '@commonplace/kit/json';
 import { AssigneeType, WorkItemPriority, WorkItemStatus } from '@commonplace/proto/automations/v1/work_item.js';
 import { CreateWorkItemRequest } from '@commonplace/proto/automations/v1/work_item_service.js';
 import { SendMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
@@ -6,7 +7,6 @@ import { CreateCommentRequest } from '@commonplace/proto/resources/v1/comment_se
 import { AddResourceTagsRequest } from '@commonplace/proto/resources/v1/tag_service.js';
 import { ActionError } from '../failure.js';
 import { chainOf } from '../finished-event.js';
-import { isObject } from '../json.js';
 import { type Action, type ActionContext, type ActionParts, done, enumIn, given } from './action.js';
 
 export const addTag = ({ peers }: Pick<ActionParts, 'peers'>): Action => ({

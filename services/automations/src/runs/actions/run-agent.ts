@@ -1,4 +1,5 @@
 import { derivedId } from '@commonplace/kit/id';
+import { jsonBytes } from '@commonplace/kit/json';
 import { enumName } from '@commonplace/platform/enums';
 import { type RunOutput, RunSource, RunStatus } from '@commonplace/proto/agents/v1/run.js';
 import { StartWorkRunRequest, type WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
@@ -6,7 +7,6 @@ import { isHidden, WorkspaceHidden } from '../../hidden-workspaces.js';
 import { ActionError, permissionLost } from '../failure.js';
 import { chainOf } from '../finished-event.js';
 import type { StepRecord } from '../records.js';
-import { type Action, type ActionContext, type ActionParts, type ActionResult, given, jsonBytes } from './action.js';
 import { type Action, type ActionContext, type ActionParts, type ActionResult, given } from './action.js';
 
 type AgentParts = Pick<ActionParts, 'peers' | 'systemCall'>;

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { isObject } from '@commonplace/kit/json';
 import { decode } from '../../../media/charset.js';
 import { type Bundle, ImportFault } from '../port.js';
 
@@ -10,13 +11,13 @@ const isSound = (text: string): boolean => wellFormed(text) === text;
 function isSoundValue(value: unknown): boolean {
   if (typeof value === 'string') return isSound(value);
   if (Array.isArray(value)) return value.every(isSoundValue);
-  return !isRecord(value) || Object.entries(value).every(([key, one]) => isSound(key) && isSoundValue(one));
+  return !isObject(value) || Object.entries(value).every(([key, one]) => isSound(key) && isSoundValue(one));
 }
 
 function repaired(value: unknown): unknown {
   if (typeof value === 'string') return wellFormed(value);
   if (Array.isArray(value)) return value.map(repaired);
-  if (!isRecord(value) || isSoundValue(value)) return value;
+  if (!isObject(value) || isSoundValue(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [wellFormed(key), repaired(one)]));
 }
 
@@ -79,10 +80,6 @@ export function parseJson(text: string, code: string, path: string): unknown {
   } catch (cause) {
     throw new ImportFault(code, `${path} is not JSON: ${(cause as Error).message.slice(0, 200)}`, false, { cause });
   }
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Joins lines, without empty lines at the beginning and end, and with one line end after the last. */

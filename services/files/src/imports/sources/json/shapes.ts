@@ -1,4 +1,5 @@
-import { isRecord, wellFormed } from '../common/text.js';
+import { isObject } from '@commonplace/kit/json';
+import { wellFormed } from '../common/text.js';
 import { buildTable, checkSize, type Table } from '../csv/table.js';
 import type { Value } from '../csv/values.js';
 import { ImportFault } from '../port.js';
@@ -18,20 +19,20 @@ export const SHAPES =
   'an array of objects, an object with such an array, lines of objects, document JSON ({"type":"doc","content":[…]}) or a table ({"columns":[…],"rows":[…]})';
 
 const isRows = (value: unknown): value is Record<string, unknown>[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isRecord);
+  Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 /** Returns the rows of an object whose only array holds objects and whose other values are scalars. */
 function rowsWithin(value: Record<string, unknown>): Shape | undefined {
   const arrays = Object.values(value).filter(Array.isArray);
   const [only] = arrays;
-  if (arrays.length !== 1 || !isRows(only) || Object.values(value).some(isRecord)) return undefined;
+  if (arrays.length !== 1 || !isRows(only) || Object.values(value).some(isObject)) return undefined;
   return { kind: 'rows', rows: only, beside: Object.keys(value).filter((key) => value[key] !== only) };
 }
 
 /** Returns the shape of a value, or undefined when it is not supported. */
 export function shapeOfJson(value: unknown): Shape | undefined {
   if (isRows(value)) return { kind: 'rows', rows: value, beside: [] };
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   if (value.type === 'doc' && Array.isArray(value.content)) return { kind: 'document', document: value };
   if (Array.isArray(value.columns) && Array.isArray(value.rows)) return { kind: 'table', table: value };
   return rowsWithin(value);

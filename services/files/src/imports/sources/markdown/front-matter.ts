@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import { lazyLibrary } from '@commonplace/kit/library';
 
 const yaml = lazyLibrary<typeof import('yaml')>('yaml', import.meta.url);
@@ -20,14 +21,10 @@ export function frontMatterOf(text: string): FrontMatter {
   const { length } = found[0];
   try {
     const values: unknown = yaml().parse(found[1] ?? '', { logLevel: 'silent' });
-    return isRecord(values) ? { values: safe(values), length } : { length };
+    return isObject(values) ? { values: safe(values), length } : { length };
   } catch (error) {
     return { length, fault: `The front matter can’t be read: ${(error as Error).message.split('\n')[0]}` };
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Converts values to plain JSON values. */

@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import { type Bundle, ImportFault, type ItemKind } from '../port.js';
 
 /** Holds what an import needs of `manifest.json`. */
@@ -138,10 +139,6 @@ export async function readJson(bundle: Bundle, path: string, limit: number): Pro
   } catch (cause) {
     throw new ImportFault('item_invalid', `${path} is not JSON.`, false, { cause });
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function text(value: unknown): string | undefined {

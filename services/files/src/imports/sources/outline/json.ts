@@ -1,6 +1,7 @@
+import { isObject } from '@commonplace/kit/json';
 import { pathsOf } from '../common/links.js';
 import { isLitter, nameOf } from '../common/paths.js';
-import { cleanName, isRecord, momentOf, parseJson, readText } from '../common/text.js';
+import { cleanName, momentOf, parseJson, readText } from '../common/text.js';
 import type { SkippedEntry } from '../common/tree.js';
 import { createLosses } from '../common/warnings.js';
 import { type Bundle, ImportFault, type ItemContent, type Source, type SourceItem } from '../port.js';
@@ -20,12 +21,12 @@ interface Collection {
 const word = (value: unknown): string => (typeof value === 'string' ? value : '');
 const recordsOf = (value: unknown): Record<string, Facts> =>
   Object.fromEntries(
-    Object.entries(isRecord(value) ? value : {}).filter((entry): entry is [string, Facts] => isRecord(entry[1])),
+    Object.entries(isObject(value) ? value : {}).filter((entry): entry is [string, Facts] => isObject(entry[1])),
   );
 
 async function readCollection(bundle: Bundle, path: string): Promise<Collection | undefined> {
   const value = parseJson(await readText(bundle, path, MAX_COLLECTION_BYTES), 'invalid_json', path);
-  if (!isRecord(value) || !isRecord(value.collection) || !isRecord(value.documents)) return undefined;
+  if (!isObject(value) || !isObject(value.collection) || !isObject(value.documents)) return undefined;
   return {
     collection: value.collection,
     documents: recordsOf(value.documents),
@@ -103,7 +104,7 @@ function addCollection(
 function structureOf(nodes: unknown, parent: string): { id: string; parent: string; children: unknown }[] {
   if (!Array.isArray(nodes)) return [];
   return nodes.flatMap((node) =>
-    isRecord(node) && word(node.id) !== '' ? [{ id: word(node.id), parent, children: node.children }] : [],
+    isObject(node) && word(node.id) !== '' ? [{ id: word(node.id), parent, children: node.children }] : [],
   );
 }
 

@@ -1,5 +1,6 @@
 import { dictionary } from '@commonplace/kit/dictionary';
-import { isRecord, wellFormed } from '../common/text.js';
+import { isObject } from '@commonplace/kit/json';
+import { wellFormed } from '../common/text.js';
 import { createLosses, type Losses } from '../common/warnings.js';
 import { escapeHtml } from '../html/clean.js';
 
@@ -47,7 +48,7 @@ export function prosemirrorHtml(document: unknown, losses: Losses = createLosses
   const out: string[] = [];
 
   function textWithin(node: unknown, depth = 0): string {
-    if (!isRecord(node) || depth > MAX_DEPTH) return '';
+    if (!isObject(node) || depth > MAX_DEPTH) return '';
     if (typeof node.text === 'string') return wellFormed(node.text);
     return Array.isArray(node.content) ? node.content.map((child) => textWithin(child, depth + 1)).join('') : '';
   }
@@ -67,19 +68,19 @@ export function prosemirrorHtml(document: unknown, losses: Losses = createLosses
   function writeText(text: string, marks: unknown): void {
     const tags: [string, string][] = [];
     for (const mark of Array.isArray(marks) ? marks : []) {
-      if (!isRecord(mark)) continue;
+      if (!isObject(mark)) continue;
       const type = word(mark.type);
       const tag = MARKS[type];
       if (tag !== undefined) tags.push([`<${tag}>`, `</${tag}>`]);
-      else if (type === 'link' && isRecord(mark.attrs)) tags.push([`<a${attribute('href', mark.attrs.href)}>`, '</a>']);
+      else if (type === 'link' && isObject(mark.attrs)) tags.push([`<a${attribute('href', mark.attrs.href)}>`, '</a>']);
       else if (!SILENT_MARKS.has(type)) losses.add(`A mark of the type ${type} is left out`);
     }
     out.push(...tags.map(([open]) => open), escapeHtml(wellFormed(text)), ...tags.reverse().map(([, close]) => close));
   }
 
   function write(node: unknown, depth: number): void {
-    if (!isRecord(node)) return;
-    const attrs: Attributes = isRecord(node.attrs) ? node.attrs : {};
+    if (!isObject(node)) return;
+    const attrs: Attributes = isObject(node.attrs) ? node.attrs : {};
     const type = word(node.type);
     if (type === 'text') writeText(word(node.text), node.marks);
     else if (TAGS[type] !== undefined) around(TAGS[type], TAGS[type], node.content, depth);
