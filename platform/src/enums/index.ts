@@ -10,3 +10,14 @@ export function enumName<Value extends string, Prefix extends string>(
 ): EnumName<Value, Prefix> {
   return value.slice(prefix.length + 1).toLowerCase() as EnumName<Value, Prefix>;
 }
+
+/** Returns the name in the API of a value, as `enumName` does; undefined for the unspecified value. */
+export function specifiedName<Name extends string>(value: string, prefix: string): Name | undefined {
+  const name = enumName(value, prefix);
+  return name === 'unspecified' || name === '' ? undefined : (name as Name);
+}
+
+/** Returns the value of a contract's enum that has a name in the API. */
+export function enumValue<Value extends string>(values: Readonly<Record<string, Value>>, name: string): Value {
+  return values[name.toUpperCase()] as Value;
+}

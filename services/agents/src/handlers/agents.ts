@@ -4,6 +4,7 @@ import { homeOf, newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, namedSort, replaceChanged, timesWithin, type Where } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
+import { specifiedName } from '@commonplace/platform/enums';
 import {
   AgentInclude,
   type AgentService,
@@ -22,7 +23,6 @@ import { isAtLeastMember, requireOrg } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type AgentFields, readChange, readNewAgent, requireRestoreAlone } from '../wire/agent-fields.js';
 import { versionMessage } from '../wire/agents.js';
-import { nameIn } from '../wire/enums.js';
 import { skillMessage } from '../wire/skills.js';
 import { createAgentPinHandlers } from './agent-pins.js';
 import { createAgentWorkspaceHandlers } from './agent-workspaces.js';
@@ -197,8 +197,8 @@ function foldedFields({ name, description }: AgentFields): Pick<AgentRecord, 'na
 
 function filterOf(request: ListAgentsRequest): Where<AgentRecord> {
   const { workspaceId, orgId, status, visibility, q, createdBy } = request;
-  const state = nameIn<AgentRecord['status']>(status, 'AGENT_STATUS_');
-  const scope = nameIn<AgentRecord['visibility']>(visibility, 'AGENT_VISIBILITY_');
+  const state = specifiedName<AgentRecord['status']>(status, 'AGENT_STATUS');
+  const scope = specifiedName<AgentRecord['visibility']>(visibility, 'AGENT_VISIBILITY');
   return {
     ...(workspaceId !== undefined && { workspaceIds: { contains: workspaceId } }),
     ...(orgId !== undefined && { orgId }),

@@ -1,9 +1,9 @@
 import { type Fault, invalidField } from '@commonplace/kit/errors';
+import { specifiedName } from '@commonplace/platform/enums';
 import { AgentTool } from '@commonplace/proto/agents/v1/agent.js';
 import type { CreateAgentRequest, UpdateAgentRequest } from '@commonplace/proto/agents/v1/agent_service.js';
 import { parseCredits } from '../domain/micros.js';
 import { type AgentRecord, type ApprovalPolicy, DEFAULT_POLICY, type ToolGroup } from '../stores/agents.js';
-import { nameIn } from './enums.js';
 import { readPolicy } from './policy.js';
 
 /** The fields of an agent that requests set. */
@@ -75,11 +75,14 @@ function readFields(request: Request, before: AgentFields, names: (path: string)
     maxSteps: pick('limits.max_steps', limits?.maxSteps, before.maxSteps),
     maxMinutes: pick('limits.max_minutes', limits?.maxMinutes, before.maxMinutes),
     maxMicros: pick('limits.max_credits_per_run', microsIn(limits?.maxCreditsPerRun, faults), before.maxMicros),
-    visibility: either(nameIn<AgentFields['visibility']>(request.visibility, 'AGENT_VISIBILITY_'), before.visibility),
-    memoryMode: either(nameIn<AgentFields['memoryMode']>(request.memoryMode, 'MEMORY_MODE_'), before.memoryMode),
+    visibility: either(
+      specifiedName<AgentFields['visibility']>(request.visibility, 'AGENT_VISIBILITY'),
+      before.visibility,
+    ),
+    memoryMode: either(specifiedName<AgentFields['memoryMode']>(request.memoryMode, 'MEMORY_MODE'), before.memoryMode),
     autoRun: request.autoRun,
-    onUnknown: either(nameIn<AgentFields['onUnknown']>(request.onUnknown, 'ON_UNKNOWN_'), before.onUnknown),
-    status: either(nameIn<AgentFields['status']>(request.status ?? '', 'AGENT_STATUS_'), before.status),
+    onUnknown: either(specifiedName<AgentFields['onUnknown']>(request.onUnknown, 'ON_UNKNOWN'), before.onUnknown),
+    status: either(specifiedName<AgentFields['status']>(request.status ?? '', 'AGENT_STATUS'), before.status),
   };
   return fields;
 }
@@ -89,7 +92,7 @@ function readFields(request: Request, before: AgentFields, names: (path: string)
  */
 function toolsIn(items: readonly AgentTool[]): ToolGroup[] {
   return Object.values(AgentTool).flatMap((tool) =>
-    items.includes(tool) ? (nameIn<ToolGroup>(tool, 'AGENT_TOOL_') ?? []) : [],
+    items.includes(tool) ? (specifiedName<ToolGroup>(tool, 'AGENT_TOOL') ?? []) : [],
   );
 }
 

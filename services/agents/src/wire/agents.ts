@@ -1,3 +1,4 @@
+import { enumValue } from '@commonplace/platform/enums';
 import {
   type Agent,
   AgentStatus,
@@ -13,7 +14,6 @@ import type { Skill } from '@commonplace/proto/agents/v1/skill.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { formatCredits } from '../domain/micros.js';
 import type { AgentPlace, AgentRecord, AgentRole, AgentVersionRecord } from '../stores/agents.js';
-import { enumNamed } from './enums.js';
 import { policyMessage } from './policy.js';
 
 /** The parts of an agent's message that depend on the reader and the request. */
@@ -38,18 +38,18 @@ export function agentMessage(agent: AgentRecord, view: AgentView): Agent {
     instructions: view.isOwner ? agent.instructions : undefined,
     model: agent.model,
     temperature: agent.temperature,
-    visibility: enumNamed(AgentVisibility, agent.visibility),
-    status: enumNamed(AgentStatus, agent.status),
-    tools: agent.tools.map((tool) => enumNamed(AgentTool, tool)),
+    visibility: enumValue(AgentVisibility, agent.visibility),
+    status: enumValue(AgentStatus, agent.status),
+    tools: agent.tools.map((tool) => enumValue(AgentTool, tool)),
     approvalPolicy: policyMessage(agent.policy),
     limits: {
       maxSteps: agent.maxSteps,
       maxMinutes: agent.maxMinutes,
       maxCreditsPerRun: maxMicros === undefined ? undefined : formatCredits(maxMicros),
     },
-    memoryMode: enumNamed(MemoryMode, agent.memoryMode),
+    memoryMode: enumValue(MemoryMode, agent.memoryMode),
     autoRun: agent.autoRun,
-    onUnknown: enumNamed(OnUnknown, agent.onUnknown),
+    onUnknown: enumValue(OnUnknown, agent.onUnknown),
     skillCount: agent.skills.length,
     mcpServerCount: agent.mcpServerCount,
     workspaceCount: view.workspaceCount,

@@ -1,8 +1,9 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { enumValue } from '@commonplace/platform/enums';
 import { type Approval, ApprovalKind, ApprovalRisk, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import { namedTaints } from '../domain/taint.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
-import { enumNamed } from './enums.js';
+import { actorMessage } from './runs.js';
 
 const bytesOf = (value: unknown): Buffer => (value === undefined ? Buffer.alloc(0) : jsonBytes(value));
 
@@ -13,7 +14,7 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
     runId: approval.runId,
     agentId: approval.agentId,
     workspaceId: approval.workspaceId,
-    kind: enumNamed(ApprovalKind, approval.kind),
+    kind: enumValue(ApprovalKind, approval.kind),
     title: approval.title,
     tool: { serverId, name: toolName },
     input: bytesOf(approval.input),
@@ -24,8 +25,8 @@ export function approvalMessage(approval: ApprovalRecord, canDecide: boolean): A
       recipients: [...preview.recipients],
       hosts: [...preview.hosts],
     },
-    risk: enumNamed(ApprovalRisk, approval.risk),
-    status: enumNamed(ApprovalStatus, approval.status),
+    risk: enumValue(ApprovalRisk, approval.risk),
+    status: enumValue(ApprovalStatus, approval.status),
     requestedAt: approval.requestedAt,
     expiresAt: approval.expiresAt,
     decidedBy: decidedBy && actorMessage(decidedBy),

@@ -1,4 +1,5 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { enumValue, specifiedName } from '@commonplace/platform/enums';
 import {
   type Memory,
   MemoryKind,
@@ -8,11 +9,11 @@ import {
 } from '@commonplace/proto/agents/v1/memory.js';
 import type { Readable } from '../readable.js';
 import type * as records from '../stores/memories.js';
-import { enumNamed, nameIn } from './enums.js';
+import { actorMessage } from './runs.js';
 
-export const kindOf = (kind: MemoryKind) => nameIn<records.MemoryKind>(kind, 'MEMORY_KIND_');
-export const statusOf = (status: MemoryStatus) => nameIn<records.MemoryStatus>(status, 'MEMORY_STATUS_');
-export const scopeOf = (scope: MemoryScope) => nameIn<records.MemoryScope>(scope, 'MEMORY_SCOPE_');
+export const kindOf = (kind: MemoryKind) => specifiedName<records.MemoryKind>(kind, 'MEMORY_KIND');
+export const statusOf = (status: MemoryStatus) => specifiedName<records.MemoryStatus>(status, 'MEMORY_STATUS');
+export const scopeOf = (scope: MemoryScope) => specifiedName<records.MemoryScope>(scope, 'MEMORY_SCOPE');
 
 /** The parts of a memory's message that depend on the reader. */
 export interface MemoryView {
@@ -42,20 +43,20 @@ export function memoryMessage(
   const open = isOpen(memory, readable);
   return {
     id: memory.id,
-    scope: enumNamed(MemoryScope, memory.scope),
+    scope: enumValue(MemoryScope, memory.scope),
     workspaceId: memory.workspaceId,
     orgId: memory.orgId || undefined,
     agentId: memory.agentId,
     subjectUserId: memory.subjectId,
     content: open ? memory.content : '',
-    kind: enumNamed(MemoryKind, memory.kind),
+    kind: enumValue(MemoryKind, memory.kind),
     tags: open ? [...memory.tags] : [],
     importance: memory.importance,
     isPinned: memory.isPinned,
     isActive: memory.status === 'active',
-    status: enumNamed(MemoryStatus, memory.status),
+    status: enumValue(MemoryStatus, memory.status),
     isReadOnly: isReadOnly || !open,
-    source: { type: enumNamed(MemorySourceType, memory.source.type), id: memory.source.id },
+    source: { type: enumValue(MemorySourceType, memory.source.type), id: memory.source.id },
     sourceResourceIds: memory.sourceIds.filter((id) => readable.has(id)),
     usedCount: memory.usedCount,
     lastUsedAt: memory.lastUsedMs === 0 ? undefined : new Date(memory.lastUsedMs).toISOString(),

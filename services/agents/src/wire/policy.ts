@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { enumValue, specifiedName } from '@commonplace/platform/enums';
 import {
   ApprovalDecision,
   ApprovalMode,
@@ -8,7 +9,6 @@ import {
   type ApprovalPolicy as PolicyMessage,
 } from '@commonplace/proto/agents/v1/approval.js';
 import { type ApprovalPolicy, type ApprovalRule, DEFAULT_POLICY } from '../stores/agents.js';
-import { enumNamed, nameIn } from './enums.js';
 
 /** Maximum number of people that a policy may name as approvers. */
 const MAX_APPROVERS = 50;
@@ -18,9 +18,9 @@ const GROUPS = ['initiator', 'owner', 'workspace_admins'] as const;
 export function readPolicy(input: ApprovalPolicyInput, param: string, faults: Fault[]): ApprovalPolicy {
   const { mode, rules, timeoutSeconds, onTimeout, fourEyes } = input;
   return {
-    mode: nameIn<ApprovalPolicy['mode']>(mode, 'APPROVAL_MODE_') ?? DEFAULT_POLICY.mode,
+    mode: specifiedName<ApprovalPolicy['mode']>(mode, 'APPROVAL_MODE') ?? DEFAULT_POLICY.mode,
     rules: rules.map((rule, i): ApprovalRule => {
-      const decision = nameIn<ApprovalRule['decision']>(rule.decision, 'APPROVAL_DECISION_');
+      const decision = specifiedName<ApprovalRule['decision']>(rule.decision, 'APPROVAL_DECISION');
       if (decision === undefined) {
         faults.push({ param: `${param}.rules[${i}].decision`, code: 'missing_field', message: 'is required.' });
       }
@@ -29,7 +29,7 @@ export function readPolicy(input: ApprovalPolicyInput, param: string, faults: Fa
     }),
     approvers: readApprovers(input.approvers, `${param}.approvers`, faults),
     timeoutSeconds: timeoutSeconds ?? DEFAULT_POLICY.timeoutSeconds,
-    onTimeout: nameIn<ApprovalPolicy['onTimeout']>(onTimeout, 'ON_TIMEOUT_') ?? DEFAULT_POLICY.onTimeout,
+    onTimeout: specifiedName<ApprovalPolicy['onTimeout']>(onTimeout, 'ON_TIMEOUT') ?? DEFAULT_POLICY.onTimeout,
     fourEyes,
   };
 }
@@ -54,14 +54,14 @@ function readApprovers(bytes: Buffer, param: string, faults: Fault[]): ApprovalP
 export function policyMessage(policy: ApprovalPolicy): PolicyMessage {
   const { mode, rules, approvers, timeoutSeconds, onTimeout, fourEyes } = policy;
   return {
-    mode: enumNamed(ApprovalMode, mode),
+    mode: enumValue(ApprovalMode, mode),
     rules: rules.map(({ tool, server, action, decision, evenIfTainted }) => ({
       ...{ tool, server, action, evenIfTainted },
-      decision: enumNamed(ApprovalDecision, decision),
+      decision: enumValue(ApprovalDecision, decision),
     })),
     approvers: typeof approvers === 'string' ? [approvers] : [...approvers],
     timeoutSeconds,
-    onTimeout: enumNamed(OnTimeout, onTimeout),
+    onTimeout: enumValue(OnTimeout, onTimeout),
     fourEyes,
   };
 }

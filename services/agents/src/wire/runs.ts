@@ -1,5 +1,6 @@
 import type { Actor as Doer } from '@commonplace/kit/auth';
 import { jsonBytes } from '@commonplace/kit/json';
+import { enumValue } from '@commonplace/platform/enums';
 import type { Citation } from '@commonplace/proto/agents/v1/citation.js';
 import {
   type Run,
@@ -19,7 +20,6 @@ import { formatCredits } from '../domain/micros.js';
 import { namedTaints } from '../domain/taint.js';
 import type { Readable } from '../readable.js';
 import type { RunOutput, RunRecord, Spent, StepRecord } from '../stores/runs.js';
-import { enumNamed } from './enums.js';
 import { resourceType } from './resource-type.js';
 
 export const actorMessage = ({ type, id, name: called }: Doer): Actor => ({
@@ -107,8 +107,8 @@ export function runMessage(run: RunRecord, view: RunView): Run {
     id: run.id,
     agentId: run.agentId,
     agentVersion: run.agentVersion,
-    status: enumNamed(RunStatus, run.status),
-    source: enumNamed(RunSource, run.source),
+    status: enumValue(RunStatus, run.status),
+    source: enumValue(RunSource, run.source),
     initiator: actorMessage(run.initiator),
     workspaceId: run.workspaceId,
     orgId: run.orgId || undefined,
@@ -157,17 +157,17 @@ function stepMessage(step: StepRecord, { readable, urlOfStep }: RunView): RunSte
   const isCut = input.isCut || output.isCut;
   return {
     seq: step.seq,
-    type: enumNamed(StepType, step.type),
+    type: enumValue(StepType, step.type),
     name: step.name,
     serverId: step.serverId,
     toolCallId: step.toolCallId,
-    effect: enumNamed(StepEffect, step.effect),
+    effect: enumValue(StepEffect, step.effect),
     attempt: step.attempt,
     input: input.bytes,
     output: output.bytes,
     truncated: step.truncated || isCut,
     url: isCut ? urlOfStep?.(step) : undefined,
-    status: enumNamed(StepStatus, step.status),
+    status: enumValue(StepStatus, step.status),
     usage: step.spent && usageMessage(step.spent),
     error: step.error,
     startedAt: step.startedAt,

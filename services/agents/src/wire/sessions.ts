@@ -1,3 +1,4 @@
+import { enumValue } from '@commonplace/platform/enums';
 import {
   type ChatMessage,
   ChatMessageStatus,
@@ -9,7 +10,6 @@ import {
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import type { Readable } from '../readable.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
-import { enumNamed } from './enums.js';
 import { actorMessage, citationMessage, usageMessage } from './runs.js';
 
 /** The parts of an answer about a session that are not in its record. */
@@ -33,7 +33,7 @@ export function sessionMessage(session: SessionRecord, defaultModel: string, ext
       resourceIds: session.resourceIds.filter((id) => extras.readable === undefined || extras.readable.has(id)),
       search: session.search,
     },
-    visibility: enumNamed(ChatVisibility, session.visibility),
+    visibility: enumValue(ChatVisibility, session.visibility),
     isArchived: session.isArchived,
     status: statusOf(session),
     lastMessageAt: session.messageCount === 0 ? undefined : session.lastMessageAt,
@@ -68,7 +68,7 @@ export const ASKER: MessageReader = { isAsker: true, keepsAnswers: true };
 /** Converts a message for a reader. It is withheld if the reader cannot read one of its sources. */
 export function chatMessage(message: MessageRecord, readable: Readable, reader: MessageReader): ChatMessage {
   const { id, seq, role, createdAt } = message;
-  const about = { id, seq, role: enumNamed(ChatRole, role), createdAt };
+  const about = { id, seq, role: enumValue(ChatRole, role), createdAt };
   const isDrawn = message.sourceIds.every((source) => readable.has(source));
   const isTold = reader.isAsker || message.isPrivate !== true;
   if (!reader.keepsAnswers && !(isDrawn && isTold)) {
@@ -80,7 +80,7 @@ export function chatMessage(message: MessageRecord, readable: Readable, reader: 
     content: message.content,
     citations: message.citations.map((citation) => citationMessage(citation, readable)),
     runId: message.runId,
-    status: enumNamed(ChatMessageStatus, message.status),
+    status: enumValue(ChatMessageStatus, message.status),
     model: message.model,
     usage: message.spent && usageMessage(message.spent),
     degraded: message.degraded,

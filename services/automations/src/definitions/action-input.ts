@@ -2,12 +2,13 @@ import type { Faults } from '@commonplace/kit/errors';
 import type { Guard } from '@commonplace/kit/fetch';
 import { UrlNotAllowed } from '@commonplace/kit/fetch';
 import { isObject, readJson } from '@commonplace/kit/json';
+import { specifiedName } from '@commonplace/platform/enums';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { AutomationAction } from '@commonplace/proto/automations/v1/automation.js';
 import { isAllowedHost } from '../domain/hosts.js';
 import { type PlacedReference, parseTemplate, referencesOf, TemplateFault } from '../domain/templates.js';
 import { readConditions } from './condition-input.js';
-import { nameIn } from './enums.js';
+import { checkConfig } from './config-check.js';
 import type { ActionType, StoredAction } from './records.js';
 
 /** Maximum bytes of the config of one action, and of the configs of all actions of an automation. */
@@ -62,7 +63,7 @@ function withIds(given: readonly AutomationAction[], faults: Faults): StoredActi
   const seen = new Set<string>();
   return given.flatMap(({ id: named, type: wireType, config: bytes, onError }, index) => {
     const param = `actions[${index}]`;
-    const type = nameIn<ActionType>(wireType, 'ACTION_TYPE_');
+    const type = specifiedName<ActionType>(wireType, 'ACTION_TYPE');
     if (type === undefined) return faults.add(`${param}.type`, 'missing_field', 'is required.') ?? [];
     if (bytes.length > MAX_CONFIG_BYTES) {
       return faults.add(`${param}.config`, 'invalid_value', `is longer than ${MAX_CONFIG_BYTES} bytes.`) ?? [];

@@ -1,5 +1,6 @@
 import type { Faults } from '@commonplace/kit/errors';
 import { isObject } from '@commonplace/kit/json';
+import { enumValue, specifiedName } from '@commonplace/platform/enums';
 import type {
   AutomationCondition,
   SimpleCondition as WireCondition,
@@ -7,11 +8,10 @@ import type {
 import { ConditionOp as WireOp } from '@commonplace/proto/automations/v1/automation.js';
 import { conditionFault, MAX_CONDITIONS } from '../domain/conditions.js';
 import { parsePath } from '../domain/path.js';
-import { enumNamed, nameIn } from './enums.js';
 import type { ConditionOp, SimpleCondition, StoredCondition } from './records.js';
 
 const OPS: ReadonlySet<string> = new Set(
-  Object.values(WireOp).flatMap((op) => nameIn<ConditionOp>(op, 'CONDITION_OP_') ?? []),
+  Object.values(WireOp).flatMap((op) => specifiedName<ConditionOp>(op, 'CONDITION_OP') ?? []),
 );
 
 /** Returns why a condition must not read a path, as a sentence without its subject; undefined if it may. */
@@ -21,7 +21,7 @@ export type CheckPath = (path: readonly string[]) => string | undefined;
 export function plainConditions(conditions: readonly AutomationCondition[]): unknown[] {
   const plain = ({ path, op, value }: WireCondition) => ({
     ...(path !== '' && { path }),
-    ...(nameIn(op, 'CONDITION_OP_') !== undefined && { op: nameIn(op, 'CONDITION_OP_') }),
+    ...(specifiedName(op, 'CONDITION_OP') !== undefined && { op: specifiedName(op, 'CONDITION_OP') }),
     ...(value.length > 0 && { value: JSON.parse(value.toString()) as unknown }),
   });
   return conditions.map((one) => ({ ...plain(one), ...(one.any.length > 0 && { any: one.any.map(plain) }) }));
@@ -82,7 +82,7 @@ function readSimple(given: unknown, param: string, check: CheckPath, faults: Fau
 export function conditionMessages(conditions: readonly StoredCondition[]): AutomationCondition[] {
   const simple = ({ path, op, value }: SimpleCondition): WireCondition => ({
     path,
-    op: enumNamed(WireOp, op),
+    op: enumValue(WireOp, op),
     value: value === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(value)),
   });
   const group = { path: '', op: WireOp.UNSPECIFIED, value: Buffer.alloc(0) };

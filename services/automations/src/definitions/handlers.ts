@@ -1,6 +1,7 @@
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findBoundedPage, namedSort, timesWithin, type Where } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
+import { specifiedName } from '@commonplace/platform/enums';
 import type { Automation } from '@commonplace/proto/automations/v1/automation.js';
 import type {
   AutomationService,
@@ -9,7 +10,6 @@ import type {
 import { editPlace, readableWorkspaces, readPlace } from '../policy.js';
 import { manages, openAutomation, seeAutomation } from './access.js';
 import { changeAutomation, createAutomation, removeAutomation } from './commands.js';
-import { nameIn } from './enums.js';
 import { webhookUrl } from './hook-token.js';
 import type { DefinitionParts } from './parts.js';
 import { automationMessage } from './present.js';
@@ -105,7 +105,7 @@ async function visible(
   const { workspaceId, isActive, triggerType, q, createdBy } = request;
   if (workspaceId !== undefined) await readPlace(parts, workspaceId, context, 'workspace_id');
   const readable = workspaceId ?? { in: await readableWorkspaces(parts, context) };
-  const type = nameIn<TriggerType>(triggerType, 'TRIGGER_TYPE_');
+  const type = specifiedName<TriggerType>(triggerType, 'TRIGGER_TYPE');
   return {
     workspaceId: readable,
     ...(isActive !== undefined && { isActive }),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@commonplace/kit/auth';
 import type { Faults } from '@commonplace/kit/errors';
+import { specifiedName } from '@commonplace/platform/enums';
 import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
@@ -17,7 +18,6 @@ import {
 } from './action-input.js';
 import { ACTIONS } from './actions.js';
 import { plainConditions, readConditions } from './condition-input.js';
-import { nameIn } from './enums.js';
 import { insufficientScope, SecretReentryRequired } from './errors.js';
 import type { AutomationRecord, Definition, StoredAction, StoredSecret } from './records.js';
 import { type GivenSecret, readSecrets } from './secrets.js';
@@ -86,8 +86,9 @@ export function readChangedDefinition(
 function termsOf({ runAs, concurrency, retry, timeoutSeconds }: Request, before: Terms | undefined) {
   const old = before?.retry ?? DEFAULT_RETRY;
   return {
-    runAs: nameIn<Terms['runAs']>(runAs, 'RUN_AS_') ?? before?.runAs ?? 'creator',
-    concurrency: nameIn<Terms['concurrency']>(concurrency, 'AUTOMATION_CONCURRENCY_') ?? before?.concurrency ?? 'queue',
+    runAs: specifiedName<Terms['runAs']>(runAs, 'RUN_AS') ?? before?.runAs ?? 'creator',
+    concurrency:
+      specifiedName<Terms['concurrency']>(concurrency, 'AUTOMATION_CONCURRENCY') ?? before?.concurrency ?? 'queue',
     retry: {
       maxAttempts: retry?.maxAttempts ?? old.maxAttempts,
       backoffSeconds: retry?.backoffSeconds ?? old.backoffSeconds,

@@ -1,3 +1,4 @@
+import { enumValue } from '@commonplace/platform/enums';
 import { type Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
   type Automation,
@@ -11,7 +12,6 @@ import {
   ActionType as WireAction,
 } from '@commonplace/proto/automations/v1/automation.js';
 import { conditionMessages } from './condition-input.js';
-import { enumNamed } from './enums.js';
 import type { RunSummary } from './parts.js';
 import type { AutomationRecord, StoredTrigger } from './records.js';
 
@@ -33,15 +33,15 @@ export function automationMessage(automation: AutomationRecord, { summary, webho
     conditions: conditionMessages(conditions),
     actions: actions.map(({ id: actionId, type, config, onError }) => ({
       id: actionId,
-      type: enumNamed(WireAction, type),
+      type: enumValue(WireAction, type),
       config: Buffer.from(JSON.stringify(config)),
       onError,
     })),
-    runAs: enumNamed(RunAs, runAs),
-    concurrency: enumNamed(AutomationConcurrency, concurrency),
+    runAs: enumValue(RunAs, runAs),
+    concurrency: enumValue(AutomationConcurrency, concurrency),
     retry: { ...retry },
     status: statusOf(automation, failureCount),
-    lastRun: lastRun && { ...lastRun, status: enumNamed(AutomationRunStatus, lastRun.status) },
+    lastRun: lastRun && { ...lastRun, status: enumValue(AutomationRunStatus, lastRun.status) },
     secrets: secrets.map((secret) => ({ name: secret.name, allowedHosts: [...secret.allowedHosts] })),
     actsAs: { type: ActorType.USER, id: actsAs.userId, name: actsAs.userName },
     createdBy: actorMessage(automation.createdBy),
@@ -56,7 +56,7 @@ function statusOf({ disabledAt }: AutomationRecord, failureCount: number): Autom
 }
 
 const actorMessage = ({ type, id, name }: AutomationRecord['createdBy']): Actor => ({
-  type: enumNamed(ActorType, type),
+  type: enumValue(ActorType, type),
   id,
   name,
 });
@@ -64,11 +64,11 @@ const actorMessage = ({ type, id, name }: AutomationRecord['createdBy']): Actor 
 function triggerMessage({ type, verify, types = [], columns = [], fields = [], ...rest }: StoredTrigger): Trigger {
   const { parentId, resourceType, tagId, formId, tableId } = rest;
   return {
-    type: enumNamed(TriggerType, type),
+    type: enumValue(TriggerType, type),
     config: {
       ...{ parentId, resourceType, tagId, formId, tableId },
       ...{ types: [...types], columns: [...columns], fields: [...fields] },
-      verify: verify && { type: enumNamed(WebhookVerifyType, verify.type), header: verify.header },
+      verify: verify && { type: enumValue(WebhookVerifyType, verify.type), header: verify.header },
     },
   };
 }

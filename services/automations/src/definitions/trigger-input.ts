@@ -1,9 +1,9 @@
 import type { Faults } from '@commonplace/kit/errors';
+import { specifiedName } from '@commonplace/platform/enums';
 import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { Trigger, TriggerConfig, WebhookVerify } from '@commonplace/proto/automations/v1/automation.js';
 import { WORK_ITEM_FIELDS } from '../domain/work-item-fields.js';
-import { nameIn } from './enums.js';
 import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
 
 /** A trigger in a request, and the secret for its signatures if the request contains one. */
@@ -62,7 +62,7 @@ export function readTrigger(
   before: StoredTrigger | undefined,
   faults: Faults,
 ): GivenTrigger | undefined {
-  const type = nameIn<TriggerType>(given.type, 'TRIGGER_TYPE_');
+  const type = specifiedName<TriggerType>(given.type, 'TRIGGER_TYPE');
   if (type === undefined) return faults.add('trigger.type', 'missing_field', 'is required.');
   const config = given.config ?? NO_CONFIG;
   for (const [field, name] of Object.entries(NAMES) as [Field, string][]) {
@@ -112,7 +112,7 @@ function readWebhook(
   faults: Faults,
 ): GivenTrigger | undefined {
   const param = 'trigger.config.verify';
-  const type = verify === undefined ? 'none' : nameIn<VerifyType>(verify.type, 'WEBHOOK_VERIFY_TYPE_');
+  const type = verify === undefined ? 'none' : specifiedName<VerifyType>(verify.type, 'WEBHOOK_VERIFY_TYPE');
   if (type === undefined) return faults.add(`${param}.type`, 'missing_field', 'is required.');
   const { header, secret } = verify ?? {};
   if (type === 'hmac_sha256') checkHeader(header, `${param}.header`, faults);

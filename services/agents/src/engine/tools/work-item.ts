@@ -1,6 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import { isUuid, newId } from '@commonplace/kit/id';
 import { isLongerThan } from '@commonplace/kit/words';
+import { enumValue } from '@commonplace/platform/enums';
 import {
   AssigneeType,
   type WorkItem,
@@ -15,7 +16,6 @@ import {
 import { visible } from '../../domain/passage.js';
 import type { TaintSource } from '../../domain/taint.js';
 import type { Parts } from '../../parts.js';
-import { enumNamed } from '../../wire/enums.js';
 import { actOnce, reportConflicts } from './acts.js';
 import { listOf, oneOf, optionalText, requiredName, requiredText } from './arguments.js';
 import { changePlan, hashOf } from './plans.js';
@@ -269,7 +269,7 @@ function readFields(args: Arguments) {
     ...(description !== undefined && { description }),
     ...(args.status !== undefined && { status: statusIn(args) }),
     ...(args.priority !== undefined && {
-      priority: enumNamed(WorkItemPriority, oneOf(args, 'priority', PRIORITIES)),
+      priority: enumValue(WorkItemPriority, oneOf(args, 'priority', PRIORITIES)),
     }),
     ...(args.labels !== undefined && { labels: { items: labelsIn(args) } }),
     ...(dueAt !== undefined && { dueAt }),
@@ -291,7 +291,7 @@ function idIn(args: Arguments, name: string): string | undefined {
 }
 
 const titleIn = (args: Arguments): string => requiredName(args, 'title');
-const statusIn = (args: Arguments): WorkItemStatus => enumNamed(WorkItemStatus, oneOf(args, 'status', STATUSES));
+const statusIn = (args: Arguments): WorkItemStatus => enumValue(WorkItemStatus, oneOf(args, 'status', STATUSES));
 
 function labelsIn(args: Arguments): string[] {
   return listOf(args, 'labels', 0, MAX_LABELS).map((label) => {
