@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Decision, decideCall, hashJson, hashPolicies, type Policies, termsOf } from '../src/approvals/policy.js';
+import { type Decision, decideCall, hashPolicies, type Policies, termsOf } from '../src/approvals/policy.js';
+import { hashJson } from '../src/domain/hash-json.js';
 import { NO_PREVIEW, type ToolAction, type ToolPlan } from '../src/engine/tools/tool.js';
 import { type ApprovalPolicy, type ApprovalRule, DEFAULT_POLICY } from '../src/stores/agents.js';
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hashJson } from '../domain/hash-json.js';
 import type { ToolPlan } from '../domain/tool-plan.js';
 import { type ApprovalPolicy, type ApprovalRule, DEFAULT_POLICY } from '../stores/agents.js';
 import type { ApprovalKind, ApprovalTerms } from '../stores/approvals.js';
@@ -112,20 +112,6 @@ export function hashPolicies(policies: Policies): string {
     (policy) => policy && [policy.mode, policy.rules, policy.approvers, policy.fourEyes],
   );
   return hashJson([minimum, relevant]);
-}
-
-/** Returns the SHA-256 of a JSON value as hexadecimal digits, independent of the order of its keys. */
-export function hashJson(value: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(value)) ?? '')
-    .digest('hex');
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return Object.fromEntries(entries.map(([name, one]) => [name, sorted(one)]));
 }
 
 const KINDS: ReadonlySet<string> = new Set(['publish', 'share', 'delete', 'spend']);

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { NotFound } from '@commonplace/kit/errors';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
+import { hashJson } from '../domain/hash-json.js';
 import { visible } from '../domain/passage.js';
 import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
 import { MAX_DESCRIPTION, MAX_SERVER_TOOL_NAME, MAX_TOOLS_BYTES } from './limits.js';
@@ -53,7 +53,7 @@ function readTool({ name, title, description = '', inputSchema, annotations }: S
     description: [...text].slice(0, MAX_DESCRIPTION).join(''),
     inputSchema: readSchema(inputSchema),
     annotations: annotationsOf(annotations),
-    hash: createHash('sha256').update(canonicalJson({ description, inputSchema })).digest('hex'),
+    hash: hashJson({ description, inputSchema }),
   };
 }
 
@@ -78,15 +78,6 @@ function withoutComments(text: string): string {
 function annotationsOf(given: ServerTool['annotations'] = {}): Record<string, unknown> {
   const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
   return Object.fromEntries(hints.flatMap((hint) => (typeof given[hint] === 'boolean' ? [[hint, given[hint]]] : [])));
-}
-
-/** Writes a value as JSON with sorted keys, so that the hash does not depend on their order. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }
 
 type Lists = Pick<McpServerRecord, 'tools' | 'heldTools' | 'goneTools' | 'hasAccepted'>;

@@ -1,7 +1,7 @@
 import { newId } from '@commonplace/kit/id';
 import { ApproverLookup } from '../../approvals/approvers.js';
-import { hashJson, kindOf, termsOf } from '../../approvals/policy.js';
 import { kindOf, termsOf } from '../../approvals/policy.js';
+import { hashJson } from '../../domain/hash-json.js';
 import type { Preview, Risk, ToolPlan } from '../../domain/tool-plan.js';
 import { supersede } from '../../runs/approval-writes.js';
 import { decisionEvent, requestEvent } from '../../runs/events.js';

@@ -2,12 +2,12 @@ import { AgentApprovalMinimum } from '@commonplace/proto/tenancy/v1/org.js';
 import {
   canBeRemembered,
   decideCall,
-  hashJson,
   hashPolicies,
   kindOf,
   type Policies,
   type Verdict,
 } from '../../approvals/policy.js';
+import { hashJson } from '../../domain/hash-json.js';
 import type { ToolPlan } from '../../domain/tool-plan.js';
 import type { AgentRecord } from '../../stores/agents.js';
 import type { ApprovalRecord } from '../../stores/approvals.js';

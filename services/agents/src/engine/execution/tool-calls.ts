@@ -1,7 +1,7 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { JobLost } from '@commonplace/kit/jobs';
-import { hashJson } from '../../approvals/policy.js';
 import { isObject } from '@commonplace/kit/json';
+import { hashJson } from '../../domain/hash-json.js';
 import { readModelJson } from '../../domain/model-json.js';
 import { MAX_NESTING } from '../../domain/nesting.js';
 import type { ToolPlan } from '../../domain/tool-plan.js';
