@@ -18,7 +18,7 @@ import { sweeperCommand } from './commands/sweeper.js';
 import { CommandError, EXIT } from './exit.js';
 import { createScrub } from './scrub.js';
 
-export const EXIT_CODES = `
+const EXIT_CODES = `
 Exit codes:
   0   success; doctor: no check has failed, though there may be warnings
   1   failed; doctor: a check has failed

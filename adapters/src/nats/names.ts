@@ -1,7 +1,7 @@
 import { matchesType } from '@commonplace/kit/events';
 import { fingerprint } from '@commonplace/kit/id';
 
-export const STREAM = 'COMMONPLACE';
+const STREAM = 'COMMONPLACE';
 
 /** Names of the streams, subjects and consumers of one bus. */
 export interface Names {

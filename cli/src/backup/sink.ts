@@ -34,7 +34,7 @@ export interface Sink {
 }
 
 /** Returns whether a path names an archive file, by its suffix. */
-export const isArchive = (path: string): boolean => path.endsWith('.tar');
+const isArchive = (path: string): boolean => path.endsWith('.tar');
 
 /** Name of the target for standard output. */
 export const STANDARD_OUTPUT = '-';

@@ -10,7 +10,7 @@ const NAMED: Readonly<Record<string, Schema>> = {
 };
 
 /** Adds a named schema and everything that it references to the components. Returns a reference to it. */
-export function nameSchema(components: Record<string, Schema>, name: string): Schema {
+function nameSchema(components: Record<string, Schema>, name: string): Schema {
   const schema = NAMED[name];
   if (schema === undefined) throw new Error(`there is no schema ${name}`);
   if (components[name] === undefined) {

@@ -17,7 +17,7 @@ export const readTime: Convert = (value, param, faults) => {
  * Normalizes an RFC 3339 time to `YYYY-MM-DDTHH:MM:SS.mmmZ`; undefined if it is invalid. Digits after the third are
  * dropped.
  */
-export function normalTime(text: string): string | undefined {
+function normalTime(text: string): string | undefined {
   const [, year, month, day] = TIME.exec(text) ?? [];
   if (year === undefined || !isDate(Number(year), Number(month), Number(day))) return undefined;
   const time = Date.parse(text.toUpperCase());

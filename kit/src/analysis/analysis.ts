@@ -9,7 +9,7 @@ import { stemOf } from './stem.js';
 export const ANALYSER_VERSION = `2/${process.versions.unicode}`;
 
 /** Characters beyond which words are truncated: people do not type such words, and encoded data is full of them. */
-export const MAX_TERM = 64;
+const MAX_TERM = 64;
 
 /** Holds one term of a text. Offsets are UTF-16 units of the folded text. */
 export interface Token {

@@ -74,7 +74,7 @@ function takeLock(folder: string): Libsql.Database {
 }
 
 /** Returns the process that has last locked a folder; it may have ended since. */
-export function lockHolder(folder: string): Holder | undefined {
+function lockHolder(folder: string): Holder | undefined {
   try {
     return JSON.parse(readFileSync(join(folder, HOLDER_FILE), 'utf8')) as Holder;
   } catch {

@@ -24,7 +24,7 @@ interface StoredError {
 }
 
 /** Milliseconds that an outcome is kept: 24 hours. */
-export const IDEMPOTENCY_WINDOW_MS = 24 * 3600 * 1000;
+const IDEMPOTENCY_WINDOW_MS = 24 * 3600 * 1000;
 
 export const IDEMPOTENCY_COLLECTION: CollectionSpec<IdempotencyRecord> = {
   name: 'idempotency',

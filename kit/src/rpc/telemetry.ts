@@ -64,7 +64,7 @@ function done(method: Method, span: Span | undefined, started: number, error?: u
 }
 
 /** A call that is being served, until it is answered. */
-export class ServedCall {
+class ServedCall {
   readonly #started = performance.now();
 
   constructor(

@@ -14,7 +14,7 @@ export interface Departure extends StoredRecord {
   readonly expiresAt: string;
 }
 
-export const departureCollection: CollectionSpec<Departure> = {
+const departureCollection: CollectionSpec<Departure> = {
   name: 'departures',
   indexes: [{ fields: ['expiresAt'] }],
   expires: 'expiresAt',

@@ -154,7 +154,7 @@ export const processSettings = {
 } satisfies Table;
 
 /** Parses the list of things that a start may adopt although they are not provably the installation's own. */
-export function adoptable(value: string): Adoptable[] {
+function adoptable(value: string): Adoptable[] {
   const named = list(value);
   const strange = named.find((one) => !(ADOPTABLE as readonly string[]).includes(one));
   if (strange !== undefined) throw new Error(`must be one or more of ${ADOPTABLE.join(', ')}; comma-separated`);

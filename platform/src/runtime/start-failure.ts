@@ -1,7 +1,7 @@
 import { isStorageFull } from '@commonplace/kit/errors';
 
 /** Exit codes of a process that cannot start, as in sysexits.h. */
-export const START_EXIT = {
+const START_EXIT = {
   /** The address is in use or does not exist. */
   unavailable: 69,
   /** A folder or file cannot be created or written. */

@@ -30,7 +30,7 @@ export function requireOrgAdmin(caller: Caller, person: PersonMemberships, orgId
 /**
  * Returns whether a key reaches no workspaces beyond those of the caller's credential, which may itself be limited.
  */
-export function isWithinWorkspaces({ credential }: Caller, { workspaceIds }: ApiKeyRecord): boolean {
+function isWithinWorkspaces({ credential }: Caller, { workspaceIds }: ApiKeyRecord): boolean {
   const own = credential.workspaceIds;
   return own === undefined || workspaceIds?.every((id) => own.includes(id)) === true;
 }

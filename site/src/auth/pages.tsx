@@ -116,7 +116,7 @@ const INVITED = 'You are invited. Use the address that the invitation is for.';
 const isInvitation = (path: string): boolean => path.startsWith('/auth/sign-up?invite=');
 
 /** Returns the path of an invitation's page. */
-export function invitationPath(invitation: string): string {
+function invitationPath(invitation: string): string {
   return `/auth/sign-up?invite=${encodeURIComponent(invitation)}`;
 }
 

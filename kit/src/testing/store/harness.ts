@@ -46,7 +46,7 @@ export interface Bench {
 
 const SERVICE = 'contract';
 
-export function thingSpec(name: string): CollectionSpec<Thing> {
+function thingSpec(name: string): CollectionSpec<Thing> {
   return {
     name,
     indexes: [

@@ -59,7 +59,7 @@ export async function agentIn(
  * Returns the workspaces of an agent that its owner still belongs to. The owner writes the instructions and chooses the
  * servers, so the agent acts only where the owner belongs.
  */
-export async function presentPlaces(
+async function presentPlaces(
   { memberships }: Pick<UseParts, 'memberships'>,
   { orgId, ownerId, places }: AgentRecord,
   { onward }: Pick<CallContext, 'onward'>,

@@ -9,7 +9,7 @@ import { skillContentId } from '../stores/skills.js';
 type VersionParts = Pick<Parts, 'agentVersions' | 'skillContents' | 'runs'>;
 
 /** Number of versions of an agent that are kept and shown. Older ones are kept as long as a run uses them. */
-export const VERSIONS_KEPT = 50;
+const VERSIONS_KEPT = 50;
 
 const FIELDS = ['instructions', 'model', 'temperature', 'tools', 'skills'] as const;
 

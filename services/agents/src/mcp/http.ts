@@ -1,7 +1,7 @@
 import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 
 /** Thrown if the responses of a connection exceed its limit of bytes. */
-export class TooLarge extends Error {}
+class TooLarge extends Error {}
 
 export interface McpHttpOptions {
   /** Maximum bytes of all responses together. */

@@ -143,7 +143,7 @@ export function readHeaders(bytes: Buffer): Record<string, string> {
 }
 
 /** Reads the setting which tools require an approval. */
-export function readRequireApproval(bytes: Buffer): RequireApproval {
+function readRequireApproval(bytes: Buffer): RequireApproval {
   if (bytes.length === 0) return 'always';
   const value = JSON.parse(bytes.toString()) as unknown;
   if (value === 'always' || value === 'never') return value;

@@ -13,9 +13,9 @@ import type { McpParts } from './parts.js';
 import { seal, secretsOf } from './secrets.js';
 
 /** Path that authorization servers redirect people to. */
-export const CALLBACK_PATH = '/auth/mcp/callback';
+const CALLBACK_PATH = '/auth/mcp/callback';
 /** Path of the document that describes this client to authorization servers; its URL is the id of the client. */
-export const CLIENT_DOCUMENT_PATH = '/.well-known/oauth-client/mcp.json';
+const CLIENT_DOCUMENT_PATH = '/.well-known/oauth-client/mcp.json';
 
 /** An authorization server as it describes itself, and this client's registration there. */
 export interface Registration {
@@ -166,7 +166,7 @@ async function clientFor(
 }
 
 /** Returns the metadata that describe this client to authorization servers. */
-export function clientMetadata(publicUrl: string) {
+function clientMetadata(publicUrl: string) {
   return {
     client_name: 'Commonplace',
     client_uri: publicUrl,

@@ -19,7 +19,7 @@ export interface RunText {
   readonly sourceIds: readonly string[];
 }
 
-export const agentActor = ({ agentId = '', agentName = '' }: RunRecord): Actor => ({
+const agentActor = ({ agentId = '', agentName = '' }: RunRecord): Actor => ({
   type: 'agent',
   id: agentId,
   name: agentName,

@@ -41,7 +41,7 @@ async function removeMcpServers(parts: RemovalParts, agentId: string): Promise<v
 }
 
 /** Cancels the runs of an agent that have not ended. */
-export async function cancelRunsOf(
+async function cancelRunsOf(
   parts: Pick<RemovalParts, 'store' | 'runs'> & Parameters<typeof cancelRun>[0],
   agentId: string,
   reason: string,

@@ -7,7 +7,7 @@ export interface AgentRemovalRecord extends JobRecord {
   readonly dueAt?: string | undefined;
 }
 
-export const agentRemovalCollection: CollectionSpec<AgentRemovalRecord> = {
+const agentRemovalCollection: CollectionSpec<AgentRemovalRecord> = {
   name: 'agent_removals',
   indexes: [{ fields: ['dueAt'] }, { fields: ['tenant'] }, DEAD_INDEX],
 };

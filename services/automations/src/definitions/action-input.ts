@@ -13,7 +13,7 @@ import type { ActionType, StoredAction } from './records.js';
 
 /** Maximum bytes of the config of one action, and of the configs of all actions of an automation. */
 export const MAX_CONFIG_BYTES = 65_536;
-export const MAX_CONFIGS_BYTES = 262_144;
+const MAX_CONFIGS_BYTES = 262_144;
 
 const ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 /** The fields of an earlier action that a template can read. */

@@ -3,8 +3,8 @@ import type { ActionType } from './records.js';
 /** The longest delay, which is 30 days. */
 export const MAX_DELAY_SECONDS = 2_592_000;
 /** Longest duration of one attempt of an `http_request`, in seconds. */
-export const MAX_HTTP_SECONDS = 60;
-export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const MAX_HTTP_SECONDS = 60;
+const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The type of a config field. A text that consists of one template is accepted for each of them. */
 export type FieldKind =

@@ -62,7 +62,7 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
  * Returns how a text uses templates: `none`, `whole` if it is one template and takes the type of the value, otherwise
  * `partial`.
  */
-export function templateKind(value: unknown): 'none' | 'whole' | 'partial' {
+function templateKind(value: unknown): 'none' | 'whole' | 'partial' {
   if (typeof value !== 'string' || !value.includes('{{')) return 'none';
   try {
     const parts = parseTemplate(value);

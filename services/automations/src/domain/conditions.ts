@@ -7,10 +7,10 @@ export const MAX_CONDITIONS = 10;
 /** Maximum number of values of `in`, and of lists that `contains`, `eq` and `neq` compare with. */
 export const MAX_VALUES = 100;
 /** Maximum length of a text that a condition compares with. */
-export const MAX_VALUE_CHARACTERS = 4096;
+const MAX_VALUE_CHARACTERS = 4096;
 /** Maximum number of characters of a text, and of items of a list, that conditions look at; the rest is ignored. */
-export const MAX_SEARCHED_CHARACTERS = 262_144;
-export const MAX_SEARCHED_ITEMS = 10_000;
+const MAX_SEARCHED_CHARACTERS = 262_144;
+const MAX_SEARCHED_ITEMS = 10_000;
 
 /** The data that conditions are evaluated on. */
 export interface Facts {

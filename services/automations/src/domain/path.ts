@@ -1,5 +1,5 @@
 /** Maximum length of a path, and maximum number of names in it. */
-export const MAX_PATH_CHARACTERS = 255;
+const MAX_PATH_CHARACTERS = 255;
 const MAX_PATH_NAMES = 32;
 
 const PLAIN_NAME = /[A-Za-z0-9_-]+/y;

@@ -1,7 +1,7 @@
 import { endOfString, lookUp, parseJson, SyntaxFault, scanPath } from './path.js';
 
 /** Maximum bytes of a rendered config, as JSON. */
-export const MAX_RENDERED_BYTES = 65_536;
+const MAX_RENDERED_BYTES = 65_536;
 /** Maximum nesting of lists and objects in a config or in a value that is filled in. */
 export const MAX_DEPTH = 64;
 

@@ -6,7 +6,7 @@ import { ActionError } from './failure.js';
 import type { RunParts } from './parts.js';
 
 /** The text that replaces a secret wherever people can see it. */
-export const MASK = '***';
+const MASK = '***';
 /** Minimum length of a masked value. Shorter values would match unrelated text. */
 const MIN_MASKED_LENGTH = 4;
 

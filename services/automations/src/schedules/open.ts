@@ -38,7 +38,7 @@ import { actorAccessOf, decideFire } from './start.js';
 
 const DAY_MS = 86_400_000;
 
-export async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
+async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
   const { store, log, bus, memberships, peers, systemCall, now, settings } = shared;
   const schedules = await store.collection(scheduleCollection);
   return {
@@ -102,7 +102,7 @@ function isPassing(error: unknown): boolean {
 const RETRY_DEAD_MS = 3_600_000;
 
 /** Opens the queue that writes fires ahead. */
-export function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleStateRecord>> {
+function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleStateRecord>> {
   const { store, log, now } = parts;
   return openQueue<ScheduleStateRecord>({
     ...{ store, log, now, spec: planQueue, concurrency: 4, leaseMs: 10_000, ...PERSISTENT },
@@ -135,7 +135,7 @@ const isPlanned = ({ plannedUntil }: ScheduleStateRecord, now: number): boolean 
 const LEASE_MS = 3_000;
 
 /** Opens the queue that starts due fires. */
-export function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> {
+function openFireQueue(parts: ScheduleParts): Promise<Queue<FireRecord>> {
   const { store, log, now } = parts;
   return openQueue<FireRecord>({
     ...{ store, log, now, spec: fireQueue, concurrency: 32, leaseMs: LEASE_MS, ...PERSISTENT },

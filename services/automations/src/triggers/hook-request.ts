@@ -7,7 +7,7 @@ import { withPrefix } from '../definitions/trigger-input.js';
 import { isHmacOf } from '../domain/signatures.js';
 
 /** Maximum nesting of lists and objects in the body of a webhook. */
-export const MAX_BODY_DEPTH = 64;
+const MAX_BODY_DEPTH = 64;
 /** Maximum number of webhook headers that a run receives, and maximum characters of each. */
 const MAX_HEADERS = 50;
 const MAX_HEADER_CHARACTERS = 1024;

@@ -25,7 +25,7 @@ const NEVER: ReadonlySet<EventType> = new Set<EventType>([
 ]);
 
 /** The types of events that can start an automation. */
-export const TRIGGER_EVENT_TYPES: readonly EventType[] = EVENT_TYPES.filter((type) => !NEVER.has(type));
+const TRIGGER_EVENT_TYPES: readonly EventType[] = EVENT_TYPES.filter((type) => !NEVER.has(type));
 
 const STARTS: ReadonlySet<EventType> = new Set(TRIGGER_EVENT_TYPES);
 

@@ -16,7 +16,7 @@ import { countChildren } from './tree.js';
  * Maximum number of descendants that the request deletes in its own commit. If there are more, a job deletes all of
  * them.
  */
-export const MAX_REMOVED_AT_ONCE = 100;
+const MAX_REMOVED_AT_ONCE = 100;
 /** Number of records that one unit of work of the job removes. */
 const CHUNK = 50;
 const CONCURRENCY = 2;

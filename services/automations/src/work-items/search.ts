@@ -4,7 +4,7 @@ import type { Where } from '@commonplace/kit/store';
 import type { WorkItemRecord } from './records.js';
 
 /** Number of characters of a description that are indexed. */
-export const INDEXED_CHARACTERS = 4_000;
+const INDEXED_CHARACTERS = 4_000;
 /** Maximum number of words of a query that are used. */
 const MAX_QUERY_TERMS = 16;
 

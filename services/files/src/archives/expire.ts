@@ -4,7 +4,7 @@ import { type ArchiveRecord, archiveKey } from './records.js';
 import { releaseArchive } from './room.js';
 
 /** Deletes the bytes of an archive and marks it as expired. */
-export async function expireArchive(parts: ArchiveParts, { id }: Pick<ArchiveRecord, 'id'>): Promise<void> {
+async function expireArchive(parts: ArchiveParts, { id }: Pick<ArchiveRecord, 'id'>): Promise<void> {
   await parts.bytes.delete(archiveKey(id));
   await inWork(parts.store, async (work) => {
     const record = await work.get(parts.archives, id);

@@ -202,7 +202,7 @@ async function* readUntilError(
 }
 
 /** Puts a part, and commits that everything up to here is in the archive. */
-export async function endStep(running: RunningExport): Promise<void> {
+async function endStep(running: RunningExport): Promise<void> {
   const { hold, sink, written, parts } = running;
   const { id, tenant } = hold.record;
   const { sums, sha256 } = await writeSums(running);

@@ -13,7 +13,7 @@ import { type RunningExport, writeSums } from './running.js';
 import { archiveEnd } from './zip.js';
 
 /** Version of the format that `docs/archive-format.md` describes. */
-export const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 1;
 const DAY_MS = 86_400_000;
 
 /** Ends an archive: writes the tags, the manifest and the directory of all entries. */

@@ -19,7 +19,7 @@ export async function releaseVersion(parts: StorageParts, work: UnitOfWork, vers
 }
 
 /** Deletes bytes that nothing uses, what is derived from them, and then their record. */
-export async function deleteDeadBlob(parts: StorageParts, blob: Blob): Promise<void> {
+async function deleteDeadBlob(parts: StorageParts, blob: Blob): Promise<void> {
   await deleteBytes(parts, blob.id);
   await inWork(parts.store, async (work) => {
     const present = await work.get(parts.blobs, blob.id);

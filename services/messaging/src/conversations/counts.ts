@@ -47,7 +47,7 @@ export async function countUnread({ messages }: CountParts, head: HeadCounts, me
 }
 
 /** Counts the unread messages that mention a member. */
-export async function countMentions({ mentions }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
+async function countMentions({ mentions }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
   const from = readThrough(head, member);
   if (head.lastMentionSeq <= from || head.lastSeq <= from) return 0;
   return countMentionRows(mentions, head, member, from);

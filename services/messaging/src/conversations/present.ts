@@ -92,7 +92,7 @@ function firstMembers({ members }: PresentParts, conversationId: string): Promis
 }
 
 /** Returns the latest message of each conversation; undefined where the member cannot see it. */
-export async function lastMessagesOf(
+async function lastMessagesOf(
   parts: Pick<PresentParts, 'messages' | 'index'>,
   seen: readonly { readonly head: HeadRecord; readonly member: MemberRecord | undefined }[],
   context: CallContext,

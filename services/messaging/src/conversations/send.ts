@@ -127,7 +127,7 @@ export async function changeReplyCount(
 }
 
 /** Inserts the mention records of a message. A mention of everyone replaces all others. */
-export function addMentions(
+function addMentions(
   { mentions: records }: Pick<SendParts, 'mentions'>,
   work: UnitOfWork,
   message: MessageRecord,

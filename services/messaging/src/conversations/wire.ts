@@ -31,7 +31,7 @@ import type {
 /** The resources that a reader can read, by id. */
 export type Readable = ReadonlyMap<string, AccessibleResource>;
 
-export const roleName = (role: Role): ConversationRole => ConversationRole[upper(role)];
+const roleName = (role: Role): ConversationRole => ConversationRole[upper(role)];
 export const roleOf = (role: ConversationRole): Role | undefined =>
   role === ConversationRole.UNSPECIFIED ? undefined : (lower(role, 'CONVERSATION_ROLE_') as Role);
 export const typeOf = (type: ConversationType): ConversationRecord['type'] =>

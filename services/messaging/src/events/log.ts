@@ -29,7 +29,7 @@ export interface LogParts {
 export const LOG_TOPIC = 'messaging.events';
 
 /** Milliseconds that events and tenant records are kept beyond the time of resuming, since clocks may differ. */
-export const MARGIN_MS = 600_000;
+const MARGIN_MS = 600_000;
 /** Maximum attempts to commit, since other processes append as well. */
 const MAX_ATTEMPTS = 20;
 
@@ -197,6 +197,6 @@ export class EventLog {
 /** Maximum number of contents whose pending events one unit of work appends. */
 const DUE = 200;
 
-export function ignoreLostRace(error: unknown): void {
+function ignoreLostRace(error: unknown): void {
   if (!(error instanceof LostRace || error instanceof UniqueTaken)) throw error;
 }

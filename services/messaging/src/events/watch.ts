@@ -65,7 +65,7 @@ export async function* watchEvents(
  * The stream of one reader. Its buffer is bounded: if the reader is too slow the stream ends, and the client resumes
  * from the log.
  */
-export class EventStream implements TailReader {
+class EventStream implements TailReader {
   private buffer: StreamEvent[] = [];
   private overflowed = false;
   private readonly wakeSignal = createWakeSignal();

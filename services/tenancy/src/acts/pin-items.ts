@@ -4,7 +4,7 @@ import type { Parts, Peers } from '../parts.js';
 import { type ItemRef, type ItemType, itemOf, type PinEntry, type ReadableItem } from '../stores/pins.js';
 
 /** The items that a person may read. */
-export class ReadableItems {
+class ReadableItems {
   readonly #byId: ReadonlyMap<string, ReadableItem>;
 
   constructor(items: readonly ReadableItem[]) {

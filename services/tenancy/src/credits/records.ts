@@ -27,7 +27,7 @@ export interface AccountRecord extends StoredRecord, AccountState {
   readonly userId?: string;
 }
 
-export const accountCollection: CollectionSpec<AccountRecord> = { name: 'credit_accounts', indexes: [] };
+const accountCollection: CollectionSpec<AccountRecord> = { name: 'credit_accounts', indexes: [] };
 
 /** An entry of a ledger, which is never changed. */
 export interface LedgerRecord extends StoredRecord, BookEntry {
@@ -40,7 +40,7 @@ export interface LedgerRecord extends StoredRecord, BookEntry {
   readonly userId?: string;
 }
 
-export const ledgerCollection: CollectionSpec<LedgerRecord> = {
+const ledgerCollection: CollectionSpec<LedgerRecord> = {
   name: 'credit_ledger',
   indexes: [{ fields: ['tenant', 'seq'] }, { fields: ['tenant', 'userId', 'seq'] }],
 };
@@ -86,7 +86,7 @@ export interface ReservationRecord extends JobRecord {
   readonly keepUntil: string;
 }
 
-export const reservationCollection: CollectionSpec<ReservationRecord> = {
+const reservationCollection: CollectionSpec<ReservationRecord> = {
   name: 'credit_reservations',
   indexes: [
     { fields: ['sourceKey'] },
@@ -112,7 +112,7 @@ export interface GrantExpiryRecord extends JobRecord {
   readonly dueAt?: string;
 }
 
-export const grantExpiryCollection: CollectionSpec<GrantExpiryRecord> = {
+const grantExpiryCollection: CollectionSpec<GrantExpiryRecord> = {
   name: 'credit_grant_expiries',
   indexes: [{ fields: ['tenant'] }, { fields: ['dueAt'], sparse: true }, DEAD_INDEX],
 };
@@ -150,7 +150,7 @@ export interface UsageSettingsRecord extends StoredRecord {
   readonly updatedBy?: Actor | undefined;
 }
 
-export const usageSettingsCollection: CollectionSpec<UsageSettingsRecord> = { name: 'usage_settings', indexes: [] };
+const usageSettingsCollection: CollectionSpec<UsageSettingsRecord> = { name: 'usage_settings', indexes: [] };
 
 export interface CreditRecords {
   readonly accounts: Collection<AccountRecord>;

@@ -22,7 +22,7 @@ export function slugOf(name: string): string {
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
 /** Returns eight random characters, used as a slug or as the suffix of one that is taken. */
-export function shortId(): string {
+function shortId(): string {
   return Array.from({ length: 8 }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 

@@ -66,7 +66,7 @@ async function typeOfZip(open: () => Promise<OpenBundle>): Promise<string | unde
 }
 
 /** Returns the source type of an archive, judged by the names of its entries. */
-export function archiveTypeOf({ entries, entry }: Pick<Bundle, 'entries' | 'entry'>): string {
+function archiveTypeOf({ entries, entry }: Pick<Bundle, 'entries' | 'entry'>): string {
   const has = (pattern: RegExp) => entries.some(({ path }) => pattern.test(path));
   if (entry('[Content_Types].xml') !== undefined) {
     if (has(/^word\/[^/]+\.xml$/)) return 'docx';

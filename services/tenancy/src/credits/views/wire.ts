@@ -99,7 +99,7 @@ export function toCapState(state: CapState): CapStateMessage {
   return CAP_STATES[state];
 }
 
-export function toKey({ sourceType, sourceId, step, attempt }: Key): ReservationKey {
+function toKey({ sourceType, sourceId, step, attempt }: Key): ReservationKey {
   return { source: SOURCES[sourceType], sourceId, step, attempt };
 }
 

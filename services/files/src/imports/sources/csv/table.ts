@@ -41,7 +41,7 @@ export function checkSize(rows: number, columns: number, path: string): void {
 }
 
 /** Returns non-empty, unique column names. */
-export function columnNames(header: readonly Value[]): string[] {
+function columnNames(header: readonly Value[]): string[] {
   const taken = new Set<string>();
   return header.map((given, at) => {
     const base = cleanName(

@@ -45,7 +45,7 @@ const PHONE = /^\+\d[0-9 ()./-]{5,24}\d$/;
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, yes: true, no: false };
 
 /** Converts a value to text. */
-export function textCell(value: Value): string | null {
+function textCell(value: Value): string | null {
   if (value === null || value === '') return null;
   if (isDate(value)) return Number.isNaN(value.getTime()) ? null : dateText(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -15,7 +15,7 @@ const MAX_STYLE = 1000;
 const MAX_CLASSES = 20;
 
 /** Returns the declarations of each class in a document's style sheet. */
-export function classStyles(root: Element): Map<string, string> {
+function classStyles(root: Element): Map<string, string> {
   const styles = new Map<string, string>();
   for (const element of elementsOf(root)) {
     if (element.name !== 'style') continue;

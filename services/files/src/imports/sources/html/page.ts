@@ -94,7 +94,7 @@ export function headOfPage(
 }
 
 /** Returns the main content of a page: `<main>`, or the only `<article>`, else the body. */
-export function mainOf(root: Element): Element {
+function mainOf(root: Element): Element {
   const role = (element: Element) => element.name === 'main' || element.attributes.role === 'main';
   const mains = findAll(root, role);
   const outer = mains.find((main) => !isBlank(main.children));
@@ -106,7 +106,7 @@ export function mainOf(root: Element): Element {
 }
 
 /** Removes the first heading of a page if it repeats the title. */
-export function withoutTitle(node: Element, title: string, level = 1): Element {
+function withoutTitle(node: Element, title: string, level = 1): Element {
   const at = node.children.findIndex((child) => (isElement(child) ? !isBlank([child]) : child.trim() !== ''));
   const first = node.children[at];
   if (!isElement(first)) return node;
