@@ -103,7 +103,7 @@ function messageElement(contract: Contract, field: DescField, type: DescMessage,
   return { kind: 'wrapped', type, list: { ...list, rules: combineRules(rules, list.rules) } };
 }
 
-/** Merges the rules of a plain list: those of the field that contains it, completed by those of the list itself. */
+/** Returns the rules of a plain list: the list's own, overridden by the rules of the field that contains it. */
 function combineRules(own: Rules, inner: Rules): Rules {
   const set = Object.entries(own).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : Boolean(value)));
   return { ...inner, ...Object.fromEntries(set) };

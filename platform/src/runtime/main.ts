@@ -52,7 +52,7 @@ export async function main(
   }
 }
 
-/** Ends the process if it has arguments: whoever sends `--port 9000` must not get a system on another port. */
+/** Ends the process if it has arguments: a start with `--port 9000` must not ignore the port. */
 function requireNoArguments(): void {
   const [argument] = process.argv.slice(2);
   if (argument === undefined) return;

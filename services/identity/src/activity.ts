@@ -26,7 +26,7 @@ export interface ActivityParts {
 }
 
 export function createActivity({ store, records, background, now }: ActivityParts): Activity {
-  // Times of the last notes: those since `since`, and those of the interval before.
+  // When each record was last written: in the current interval, which began at `since`, and in the one before.
   let since = now();
   let latest = new Map<string, number>();
   let former = latest;
