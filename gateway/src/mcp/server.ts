@@ -1,5 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { invalidField, invalidFields } from '@commonplace/kit/errors';
+import { createFaults, invalidField, invalidFields } from '@commonplace/kit/errors';
 import {
   type CallToolResult,
   type JsonSchemaType,
@@ -9,7 +9,6 @@ import {
 } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
 import type { OpenInProcess } from '../in-process.js';
-import { createFaults } from '../request/faults.js';
 import type { Route } from '../routes.js';
 import { SERVER_VERSION } from '../version.js';
 import type { AnswerReader } from './answers/index.js';

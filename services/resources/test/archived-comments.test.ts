@@ -1,7 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { MAX_EMOJI, MAX_REACTIONS } from '@commonplace/platform/reactions';
 import { expect, test } from '@jest/globals';
 import type { Comment } from '../src/comments/records.js';
-import { MAX_EMOJI, MAX_REACTIONS } from '@commonplace/platform/reactions';
 import { MAX_MENTIONS_PER_COMMENT } from '../src/comments/rules.js';
 import { putComments } from '../src/transfer/import/archived-comments.js';
 import type { ImportPeople } from '../src/transfer/import/people.js';

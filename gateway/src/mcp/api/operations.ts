@@ -1,8 +1,7 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import { invalidFields } from '@commonplace/kit/errors';
+import { createFaults, invalidFields } from '@commonplace/kit/errors';
 import { BATCH_METHOD } from '../../batch/gate.js';
 import { pathParams } from '../../request/endpoint.js';
-import { createFaults } from '../../request/faults.js';
 import { PAGE_KEYS } from '../../request/page.js';
 import type { Route } from '../../routes.js';
 

@@ -2,11 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { isEmoji, MAX_EMOJI, MAX_REACTIONS, type Reaction } from '@commonplace/platform/reactions';
 import type { Anchor, Comment } from '../../comments/records.js';
-import {
-  MAX_COMMENTS_PER_DOCUMENT,
-  MAX_MENTIONS_PER_COMMENT,
-  MAX_REPLIES_PER_THREAD,
-} from '../../comments/rules.js';
+import { MAX_COMMENTS_PER_DOCUMENT, MAX_MENTIONS_PER_COMMENT, MAX_REPLIES_PER_THREAD } from '../../comments/rules.js';
 import type { Node } from '../../domain/node.js';
 import type { TransferParts } from '../parts.js';
 import { type ArchiveJson, momentIn, recordIn, recordsIn, textIn } from './archive-json.js';
