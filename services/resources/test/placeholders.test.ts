@@ -195,7 +195,7 @@ test('searches know of a name in a document that named nothing before', async ()
   expect(await ask()).toMatchObject([{ text: `Now [No access](resource:${secret}) is named.` }]);
 });
 
-test('of documents that are too large to be read for a page of searches, nothing is shown', async () => {
+test('of documents that are too large to be read for a page of searches, nothing is shown and no block is named', async () => {
   const content = json('word '.repeat(900_000));
   const ids: string[] = [];
   for (let i = 0; i < 2; i++) {
@@ -207,6 +207,15 @@ test('of documents that are too large to be read for a page of searches, nothing
   const [shown, ...others] = await ask(ids);
   expect([others, ids.includes(shown?.resourceId ?? '')]).toEqual([[], true]);
   expect(shown).toMatchObject({ text: '', start: 0, end: 0, formerEnd: 2 ** 31 - 1, comments: [] });
+  const locate = async (some: readonly string[]) => {
+    const places = some.map((resourceId) => ({ resourceId, type: ResourceType.DOCUMENT, offset: 10, text: 'word' }));
+    const { parts } = await world.index.locatePlaces({ places }, await world.stage.as(editor));
+    return parts.map(({ blockId }) => blockId !== undefined);
+  };
+  const few = { type: ResourceType.DOCUMENT, name: 'Small', content: json('word '.repeat(9)) };
+  const small = (await world.create(owner, few)).id;
+  expect(await locate([...ids.slice(1), small])).toEqual([true, true]);
+  expect(await locate([...ids, small])).toEqual([true, false, false]);
 }, 60_000);
 
 test('comments have placeholders, which an edit keeps', async () => {

@@ -20,3 +20,19 @@ export function* portions(nodes: readonly Node[], mostBytes: number): Generator<
   }
   if (from < nodes.length) yield nodes.slice(from);
 }
+
+/**
+ * Maximum bytes of documents that are read for one page of results. They are read in portions, and other requests run in
+ * between.
+ */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+const PAGE_PORTION_BYTES = 1024 * 1024;
+
+/** Splits the documents of a page of results into portions, and says which are beyond the bytes that may be read. */
+export function* pagePortions(documents: readonly Node[]): Generator<{ nodes: readonly Node[]; isBeyond: boolean }> {
+  let bytes = 0;
+  for (const nodes of portions(documents, PAGE_PORTION_BYTES)) {
+    bytes += nodes.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    yield { nodes, isBeyond: bytes > MAX_PAGE_BYTES };
+  }
+}

@@ -6,14 +6,8 @@ import { commentBodies } from '../comments/comment-texts.js';
 import type { Node } from '../domain/node.js';
 import { textsOf } from '../kinds.js';
 import type { SearchParts } from './parts.js';
-import { portions } from './portions.js';
+import { pagePortions } from './portions.js';
 
-/**
- * Maximum bytes of documents that are read for one page of results. They are read in portions, and other requests run in
- * between.
- */
-const MAX_BYTES = 8 * 1024 * 1024;
-const PORTION_BYTES = 1024 * 1024;
 const MAX_INT32 = 2 ** 31 - 1;
 
 /** The documents of a page of results, and those of them whose comments are not shown. */
@@ -24,7 +18,7 @@ interface Asked {
 
 /**
  * Returns the texts of those documents that name resources which are hidden from the caller, with placeholders. Of
- * documents beyond `MAX_BYTES`, which are not read, nothing is shown.
+ * documents beyond the bytes that are read for one page of results, nothing is shown.
  */
 export async function shownTexts(
   parts: SearchParts,
@@ -35,10 +29,8 @@ export async function shownTexts(
   const nodes = documents.filter((node) => !(textOnly.has(node.id) && parts.nameless.has(node)));
   const breathe = createBreathe(context.signal);
   const shown: ShownText[] = [];
-  let bytes = 0;
-  for (const portion of portions(nodes, PORTION_BYTES)) {
-    bytes += portion.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    if (bytes > MAX_BYTES) shown.push(...portion.map(withNothingShown));
+  for (const { nodes: portion, isBeyond } of pagePortions(nodes)) {
+    if (isBeyond) shown.push(...portion.map(withNothingShown));
     else shown.push(...(await shownAmong(parts, { nodes: portion, textOnly }, context)));
     await breathe();
   }

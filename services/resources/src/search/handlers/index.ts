@@ -2,25 +2,19 @@ import { reachesWorkspace } from '@commonplace/kit/auth';
 import { TenantBoundary } from '@commonplace/kit/errors';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { findPages } from '@commonplace/kit/store';
-import type {
-  IndexEntry,
-  IndexService,
-  Place,
-  PlacePart,
-  SearchFilter,
-} from '@commonplace/proto/resources/v1/index_service.js';
+import type { IndexEntry, IndexService, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { commentTexts } from '../../comments/comment-texts.js';
-import type { Part } from '../../content/kind.js';
-import type { Node, NodeType } from '../../domain/node.js';
-import { locateIn, textsOf } from '../../kinds.js';
+import type { Node } from '../../domain/node.js';
+import { textsOf } from '../../kinds.js';
 import type { AccessSubject } from '../../policy.js';
 import { matchingTags } from '../../tags/matching-tags.js';
 import { visibleWhere } from '../../tree/visible.js';
-import { actorMessage, nodeType, TYPES } from '../../wire.js';
+import { actorMessage, TYPES } from '../../wire.js';
 import { accessible } from '../accessible.js';
 import { checkReaders } from '../check-readers.js';
 import { addFormerPlaces } from '../former-places.js';
 import type { SearchParts } from '../parts.js';
+import { partsAt } from '../parts-at.js';
 import { portions } from '../portions.js';
 import { shownTexts } from '../shown-texts.js';
 
@@ -72,8 +66,8 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
       return checkReaders(parts, request, context);
     },
 
-    async locatePlaces({ places }) {
-      return { parts: await located(parts, places) };
+    async locatePlaces({ places }, { signal }) {
+      return { parts: await partsAt(parts, places, signal) };
     },
 
     async getShownTexts({ ids, textOnlyIds }, context) {
@@ -236,20 +230,4 @@ async function resourcesOfForms(
     ...byId.map(({ id, resourceId }) => [id, resourceId]),
     ...byResource.map(({ resourceId }) => [resourceId, resourceId]),
   ]);
-}
-
-async function located({ kinds }: SearchParts, places: readonly Place[]): Promise<PlacePart[]> {
-  const byType = new Map<NodeType, Map<string, Place[]>>();
-  for (const place of places) {
-    const type = nodeType(place.type);
-    if (type === undefined) continue;
-    const some = byType.get(type) ?? new Map<string, Place[]>();
-    byType.set(type, some.set(place.resourceId, [...(some.get(place.resourceId) ?? []), place]));
-  }
-  const found = await locateIn(kinds, byType);
-  const partOf = new Map<Place, Part | undefined>();
-  for (const some of byType.values()) {
-    for (const [id, ofNode] of some) for (const [i, place] of ofNode.entries()) partOf.set(place, found.get(id)?.[i]);
-  }
-  return places.map((place) => ({ blockId: undefined, rowId: undefined, page: undefined, ...partOf.get(place) }));
 }
