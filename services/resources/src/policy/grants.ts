@@ -5,7 +5,7 @@ import { agentNeedsNoGrant } from '../domain/agent-access.js';
 import { type Grant, isExpired } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { belongs, publicLink } from './gate.js';
-import type { AccessSubject, Policy } from './port.js';
+import type { AccessSubject, GrantsByResource, Policy } from './port.js';
 
 /** Maximum number of a person's grants that one query reads. */
 const MAX_GRANTS_PER_PERSON = 10_000;
@@ -35,14 +35,12 @@ export function createGrantReader(grants: Collection<Grant>): GrantReader {
       const where = { resourceId: { in: unknown }, principal: { in: principals } };
       const asked = grants.find({ where, limit }).then(byResource);
       // Concurrent callers await the same query: until it has answered, the absence of a grant is unknown.
-      for (const id of unknown) {
-        held.set(
-          id,
-          asked.then((found) => found.get(id) ?? []),
-        );
-      }
+      for (const id of unknown) held.set(id, asked);
     }
-    return (await Promise.all([...granted].map((id) => held.get(id) ?? []))).flat();
+    const queries = new Set<Promise<GrantsByResource>>();
+    for (const id of granted) queries.add(held.get(id) as Promise<GrantsByResource>);
+    const found = await Promise.all(queries);
+    return [...granted].flatMap((id) => found.flatMap((grantsOf) => grantsOf.get(id) ?? []));
   }
 
   function grantsIn(workspaceId: string, subject: AccessSubject): Promise<Grant[]> {
@@ -89,7 +87,7 @@ export function ownsOutright(node: Node, { own, agent }: AccessSubject): boolean
   return node.boundary === node.workspaceId && own.workspaces.get(node.workspaceId)?.role === WorkspaceRole.OWNER;
 }
 
-function byResource(grants: readonly Grant[]): ReadonlyMap<string, Grant[]> {
+function byResource(grants: readonly Grant[]): GrantsByResource {
   const found = new Map<string, Grant[]>();
   for (const grant of grants) {
     const same = found.get(grant.resourceId);

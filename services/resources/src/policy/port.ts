@@ -7,6 +7,9 @@ import type { ActingAgent } from '../domain/agent-access.js';
 import type { Grant } from '../domain/grant.js';
 import type { Node, UntrustedWriter } from '../domain/node.js';
 
+/** Grants by the id of the resource that they are on. */
+export type GrantsByResource = ReadonlyMap<string, readonly Grant[]>;
+
 /** The caller of a request, with their memberships, agent and share link at the time of the request. */
 export interface AccessSubject {
   readonly caller: Caller;
@@ -32,10 +35,10 @@ export interface AccessSubject {
    */
   readonly principals: readonly string[];
   /**
-   * Grants of the person and of the agent by node id, cached for this request, because for example the path of a node
-   * reads the same grants again.
+   * Queries for grants of the person and of the agent by the ids of nodes that they cover, cached for this request,
+   * because for example the path of a node reads the same grants again.
    */
-  readonly held: Map<string, Promise<Grant[]>>;
+  readonly held: Map<string, Promise<GrantsByResource>>;
   /** Valid grants of the person by workspace id, cached for this request likewise. */
   readonly heldIn: Map<string, Promise<Grant[]>>;
   /**

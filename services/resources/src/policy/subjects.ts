@@ -6,7 +6,7 @@ import { actingAgent } from '../domain/agent-access.js';
 import { type Grant, isExpired } from '../domain/grant.js';
 import { linkPrincipal } from '../domain/principals.js';
 import type { TermsCache } from '../terms.js';
-import type { AccessSubject, Policy } from './port.js';
+import type { AccessSubject, GrantsByResource, Policy } from './port.js';
 
 export interface SubjectParts {
   readonly grants: Collection<Grant>;
@@ -40,7 +40,7 @@ export function createSubjects({ grants, memberships, terms }: SubjectParts): Su
     });
     const subject = {
       ...{ caller, call, now, link, author, agent: actingAgent(caller.agent), ...of(known) },
-      held: new Map<string, Promise<Grant[]>>(),
+      held: new Map<string, Promise<GrantsByResource>>(),
       heldIn: new Map<string, Promise<Grant[]>>(),
       fresh: false,
       async refresh() {
