@@ -123,11 +123,18 @@ describe('the time of a request', () => {
   const deriver = openDeriver({ documentThreads: 2, documentSeconds: 300, documentsWaiting: 10 });
   afterAll(() => deriver.close());
 
+  /** Returns the refusal of a document. A machine that is too busy to read it says so, and is asked again. */
+  async function refusal(): Promise<unknown> {
+    for (;;) {
+      const requester = { tenant: 'a', deadline: Date.now() + 2000 };
+      const body = { format: 'markdown', text: input.markdown } as const;
+      const error = await deriver.run(requester, input.markdown.length, 'text', body, 'html', []).catch((e) => e);
+      if (error.reason !== 'service_unavailable') return error;
+    }
+  }
+
   test('limits the parsing of a document, and reports the limit that was exceeded', async () => {
-    const requester = { tenant: 'a', deadline: Date.now() + 2000 };
-    await expect(
-      deriver.run(requester, input.markdown.length, 'text', { format: 'markdown', text: input.markdown }, 'html', []),
-    ).rejects.toMatchObject({
+    expect(await refusal()).toMatchObject({
       code: 'INVALID_ARGUMENT',
       reason: 'document_too_complex',
       details: { setting: 'COMMONPLACE_REQUEST_TIMEOUT_MS' },
@@ -139,6 +146,8 @@ describe('the time of a request', () => {
     const first = deriver.run({ tenant: 'b', deadline: Date.now() + 4000 }, MIB, 'text', body, 'html', []);
     const second = deriver.run({ tenant: 'b', deadline: Date.now() + 4000 }, MIB, 'text', body, 'html', []);
     await expect(second).rejects.toMatchObject({ reason: 'concurrency_limited' });
-    await expect(first).rejects.toMatchObject({ reason: 'document_too_complex' });
+    await expect(first).rejects.toMatchObject({
+      reason: expect.stringMatching(/document_too_complex|service_unavailable/),
+    });
   });
 });
