@@ -91,7 +91,9 @@ export function createThrottle(limits: StoredLimit, terms: ThrottleTerms): Throt
       if (reserved.granted) return reserved.release;
       const key = textOf(reserved.claim);
       const others = running.filter(({ keys }) => keys.includes(key));
-      if (others.length === 0) throw tooMany(reserved, { policy: 'sign_in', reason: 'failed_sign_ins' });
+      if (others.length === 0 || others.length > MAX_AWAITED) {
+        throw tooMany(reserved, { policy: 'sign_in', reason: 'failed_sign_ins' });
+      }
       await Promise.race(others.map(({ ended }) => ended));
     }
   }
@@ -117,6 +119,12 @@ export function createThrottle(limits: StoredLimit, terms: ThrottleTerms): Throt
     },
   };
 }
+
+/**
+ * Maximum number of earlier attempts that one waits for. Each of those that wait reserves again whenever an earlier one
+ * has ended, so a flood of guesses must not wait.
+ */
+const MAX_AWAITED = 50;
 
 /** An attempt that runs in this process, or waits to run. */
 interface RunningAttempt {

@@ -101,6 +101,13 @@ describe('concurrent attempts that succeed', () => {
     expect(most).toBe(TRIES);
   });
 
+  test('are refused at once in a flood of attempts', async () => {
+    const { sign } = await replica();
+    const ended = Array.from({ length: 100 }, () => sign.attempt(who, () => sleep(500)));
+    const refused = (await Promise.allSettled(ended)).filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThanOrEqual(100 - TRIES - 50);
+  });
+
   test('are refused once those before them have failed', async () => {
     const one = await replica();
     const wrong = guessAtOnce([one], 2 * TRIES, () => [who.email, who.clientIp]);
