@@ -178,7 +178,10 @@ describe('filters that no index serves', () => {
   });
 
   /** Runs reads of a collection, and returns the groups of those that ran in another thread. */
-  async function groupsOf(read: (observed: Collection<Note>, groups: readonly string[]) => Promise<void>) {
+  async function groupsOf(
+    read: (observed: Collection<Note>, groups: readonly string[]) => Promise<void>,
+    name = NOTES.name,
+  ) {
     const groups: string[] = [];
     const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
     const scanner = {
@@ -188,8 +191,9 @@ describe('filters that no index serves', () => {
       },
       close: async () => {},
     };
-    const shape = tableShape('unit', NOTES);
-    const observed = createCollection<Note>({ reader, scanner, cache: NO_RECORD_CACHE }, shape, NOTES);
+    const spec = { ...NOTES, name };
+    const context = { reader, scanner, cache: NO_RECORD_CACHE };
+    const observed = createCollection<Note>(context, tableShape('unit', spec), spec);
     try {
       await read(observed, groups);
     } finally {
@@ -237,6 +241,46 @@ describe('filters that no index serves', () => {
       for (const where of [served, listed]) await observed.find({ where, sort: ['position'], limit: 5 });
       expect(groups).toHaveLength(before);
     });
+  });
+
+  test('run in another thread if alternatives have many candidates together', async () => {
+    await groupsOf(async (observed, groups) => {
+      const few: Where<Note> = { or: [{ place: 'q' }, { above: { contains: 'few' } }] };
+      const many: Where<Note>[] = [
+        { or: [{ place: 'q' }, { place: { in: ['p', 'none'] }, hidden: true }] },
+        { or: [{ place: 'q' }, { above: { containsAny: ['few', 'many'] }, state: 'active' }] },
+        { and: [{ or: [{ place: 'q' }, { or: [{ place: 'p' }, { place: 'none' }] }] }, { hidden: true }] },
+      ];
+      for (const where of [few, ...many]) {
+        const query = { where, sort: ['owner', 'id'], limit: PAGE } as const;
+        const before = groups.length;
+        expect(await observed.find(query)).toEqual(
+          await notes.find({ ...query, limit: 201 }).then((all) => all.slice(0, PAGE)),
+        );
+        expect(await observed.count(where, 10)).toBe(10);
+        expect(groups.length - before).toBe(where === few ? 0 : 2);
+      }
+    });
+  });
+
+  test('run in another thread if there are few candidates, but large ones', async () => {
+    const large = await database.store('unit').collection({ ...NOTES, name: 'long_notes' });
+    const unit = database.store('unit').begin();
+    for (let i = 0; i < 12; i++) unit.insert(large, { ...noteOf(i), ...BASE, owner: `${i % 2}${'é"'.repeat(60_000)}` });
+    await unit.commit();
+    await groupsOf(async (observed, groups) => {
+      const reads: (() => Promise<unknown>)[] = [
+        () => observed.find({ where: BASE, sort: ['owner'], limit: 1 }),
+        () => observed.find({ where: { or: [{ place: 'p' }, { place: 'q' }] }, sort: ['position'], limit: 1 }),
+        () => observed.find({ where: { ...BASE, rank: { gt: 1 } }, sort: ['position'], limit: 1 }),
+        () => observed.count({ ...BASE, owner: 'nobody' }, 10),
+        () => observed.countBy('owner', { ...BASE, rank: { gt: 1 } }),
+      ];
+      for (const [at, read] of reads.entries()) {
+        await read();
+        expect(groups).toHaveLength(at + 1);
+      }
+    }, 'long_notes');
   });
 
   test('run in another thread if no index has the order and there is much to sort', async () => {

@@ -1,12 +1,12 @@
-import type { Condition, Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
-import { isEmpty, splitByIndex } from './index-part.js';
+import { candidatesOf, isEmpty, isInOneIndex, splitByIndex } from './index-part.js';
 import type { LargePage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
-import { elementTable, type TableShape } from './schema.js';
+import type { TableShape } from './schema.js';
 import { selectPage } from './select.js';
-import { oneOf, type Sql, translate } from './translate.js';
+import { join, type Sql, translate } from './translate.js';
 
 /**
  * Reads whose filter has conditions that no index serves, so that each candidate has to be tested, or whose order no index
@@ -14,8 +14,11 @@ import { oneOf, type Sql, translate } from './translate.js';
  * so another thread has to look at them.
  */
 export interface FilteredReads<T> {
-  /** Returns whether a read in any order, or in one, would test or sort more candidates than the event loop has time for. */
-  isLong(where: Where<T>, sort?: Sort<T>): boolean;
+  /**
+   * Returns whether a read in any order, or in one, would test or sort more candidates than the event loop has time for.
+   * `fields` are those that it needs of them besides the filter's, if it does not need whole records.
+   */
+  isLong(where: Where<T>, sort?: Sort<T>, fields?: readonly string[]): boolean;
   /** Returns whether an index selects few records by other conditions, each of which can be tested. */
   selectsFew(where: Where<T>): boolean;
   /** Returns a page; `elsewhere` if it needs more candidates. */
@@ -43,6 +46,8 @@ export type FoundPage<T> = T[] | LargePage | typeof ELSEWHERE;
 const MAX_CANDIDATES = { page: 1000, count: 2000 };
 /** Maximum number of candidates that are read from the file for a page or a count: about two milliseconds. */
 const MAX_READ = 250;
+/** Maximum size of the candidates that SQLite itself tests or sorts, in bytes of JSON: some five milliseconds. */
+const MAX_CANDIDATE_BYTES = 2 ** 20;
 
 export function createFilteredReads<T extends StoredRecord>(
   reader: Connection,
@@ -86,31 +91,28 @@ export function createFilteredReads<T extends StoredRecord>(
     }
   }
 
-  function isLong(where: Where<T>, sort: Sort<T> = []): boolean {
-    const part = splitByIndex(shape, where, []);
-    if (part !== undefined) {
-      const readsAll = !isEmpty(part.rest) || splitByIndex(shape, where, fieldsOf(sort)) === undefined;
-      return readsAll && hasMore(`${shape.table} WHERE`, translate(shape, part.served));
-    }
-    const listed = splitByIndex(shape, where, fieldsOf(sort), true) ?? splitByIndex(shape, where, [], true);
-    if (listed !== undefined) {
-      return !isEmpty(listed.rest) && hasMore(`${shape.table} WHERE`, translate(shape, listed.served));
-    }
-    return Object.entries(where).some(([field, entry]) => {
-      const { contains, containsAny = contains === undefined ? undefined : [contains] } = (entry ?? {}) as Condition;
-      if (containsAny === undefined || !shape.many.has(field)) return false;
-      return hasMore(`${elementTable(shape.table, field)} WHERE`, oneOf('value', containsAny));
+  function isLong(where: Where<T>, sort: Sort<T> = [], fields?: readonly string[]): boolean {
+    const selections = candidatesOf(shape, where, fieldsOf(sort));
+    if (selections.length === 0) return false;
+    // The length of a text is stored before it, so that the text is not read.
+    const size =
+      fields !== undefined && isInOneIndex(shape, [...Object.keys(where), ...fields]) ? '0' : 'octet_length(doc)';
+    const parts = selections.map((selection) => {
+      const { sql, params } = translate(shape, selection);
+      const sizes = `SELECT ${size} AS bytes FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
+      return { sql: `SELECT * FROM (${sizes})`, params };
     });
+    const { sql, params } = join(parts, ' UNION ALL ');
+    const [count, bytes] = reader.get(`SELECT count(*), total(bytes) FROM (${sql})`, params) as [number, number];
+    return count > MAX_CANDIDATES.page || bytes > MAX_CANDIDATE_BYTES;
   }
 
   function selectsFew(where: Where<T>): boolean {
     const part = splitByIndex(shape, where, []);
-    return part !== undefined && !hasMore(`${shape.table} WHERE`, translate(shape, part.served));
-  }
-
-  /** Returns whether a condition that an index serves selects more than `MAX_CANDIDATES.page` rows. */
-  function hasMore(from: string, { sql, params }: Sql): boolean {
-    return reader.get(`SELECT 1 FROM ${from} ${sql} LIMIT 1 OFFSET ${MAX_CANDIDATES.page}`, params) !== undefined;
+    if (part === undefined) return false;
+    const { sql, params } = translate(shape, part.served);
+    const more = `SELECT 1 FROM ${shape.table} WHERE ${sql} LIMIT 1 OFFSET ${MAX_CANDIDATES.page}`;
+    return reader.get(more, params) === undefined;
   }
 
   /** Returns a page of the matches. Candidates were only peeked at; what is returned counts as used. */
@@ -129,14 +131,15 @@ export function createFilteredReads<T extends StoredRecord>(
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.page;
       if (found !== undefined && (isAll || found.length === wanted)) return pageOf(found, offset, wanted);
-      return isAll ? cached.find(query) : ELSEWHERE;
+      return isAll && !isLong(query.where, query.sort) ? cached.find(query) : ELSEWHERE;
     });
   }
 
   function count(where: Where<T>, limit: number): number | typeof ELSEWHERE {
     const part = splitByIndex(shape, where, []);
     // A filter by elements of an array alone tests no candidates, and stops at the limit.
-    if (part === undefined && Object.keys(where).length > 1 && isLong(where)) return ELSEWHERE;
+    const testsNone = Object.keys(where).length === 1 && where.or === undefined;
+    if (part === undefined && !testsNone && isLong(where)) return ELSEWHERE;
     if (part === undefined || isEmpty(part.rest)) return countAll(where, limit);
     return inSnapshot(() => {
       const { sql, params } = translate(shape, part.served);
@@ -145,7 +148,7 @@ export function createFilteredReads<T extends StoredRecord>(
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, limit) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.count;
       if (found !== undefined && (isAll || found.length === limit)) return found.length;
-      return ids.length < MAX_CANDIDATES.page ? countAll(where, limit) : ELSEWHERE;
+      return isLong(where) ? ELSEWHERE : countAll(where, limit);
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Condition, Scalar, Where } from '@commonplace/kit/store';
+import { flatten } from './flatten.js';
 import type { TableShape } from './schema.js';
 
 /** The conditions of a filter that an index serves, and the remaining ones, which have to be tested on each record. */
@@ -43,6 +44,39 @@ export function splitByIndex<T>(
     rest: Object.fromEntries(entries.filter((entry) => !isServed(entry))) as Where<T>,
   };
 }
+
+/**
+ * Returns the conditions by which indexes select the records that a read in some order tests or sorts: several if the
+ * filter has alternatives, none if an index serves it as a whole or no index is known to select its records.
+ */
+export function candidatesOf<T>(shape: TableShape, where: Where<T>, order: readonly string[]): Where<T>[] {
+  const part = splitByIndex(shape, where, []);
+  if (part !== undefined) {
+    const isServed = isEmpty(part.rest) && splitByIndex(shape, where, order) !== undefined;
+    return isServed ? [] : [part.served];
+  }
+  const listed = splitByIndex(shape, where, order, true) ?? splitByIndex(shape, where, [], true);
+  if (listed !== undefined) return isEmpty(listed.rest) ? [] : [listed.served];
+  const elements = Object.entries(where).find(([field, entry]) => shape.many.has(field) && isContaining(entry));
+  if (elements !== undefined) return [Object.fromEntries([elements]) as Where<T>];
+  const { or = [], ...common } = where;
+  return or.flatMap((arm) => selectionsOf(shape, flatten({ and: [common, arm] } as Where<T>)));
+}
+
+/** Returns the conditions by which indexes select the records of an alternative. */
+function selectionsOf<T>(shape: TableShape, where: Where<T>): Where<T>[] {
+  const part = splitByIndex(shape, where, [], true);
+  return part === undefined ? candidatesOf(shape, where, []) : [part.served];
+}
+
+function isContaining(entry: unknown): boolean {
+  const { contains, containsAny } = (entry ?? {}) as Condition;
+  return contains !== undefined || containsAny !== undefined;
+}
+
+/** Returns whether one index has all these fields, so that SQLite reads no records for them. */
+export const isInOneIndex = (shape: TableShape, fields: readonly string[]): boolean =>
+  shape.indexes.some((index) => fields.every((field) => index.includes(field)));
 
 export const isEmpty = (where: Where<never>): boolean => Object.keys(where).length === 0;
 
