@@ -13,12 +13,17 @@ interface RecordedQuery {
 /** Creates a fake collection that records its queries until the test answers them. */
 function playCollection(): { raw: RawCollection; queries: RecordedQuery[] } {
   const queries: RecordedQuery[] = [];
-  const find = ({ _id }: { _id: { $eq?: string; $in?: string[] } }, { maxTimeMS }: { maxTimeMS: number }) => ({
-    toArray: () =>
-      new Promise((answer, fail) => {
-        queries.push({ ids: _id.$in ?? [String(_id.$eq)], maxTimeMS, answer, fail });
-      }),
-  });
+  const find = ({ _id }: { _id: { $eq?: string; $in?: string[] } }, { maxTimeMS }: { maxTimeMS: number }) => {
+    const buffer = new Promise<StoredDocument[]>((answer, fail) => {
+      const ids = _id.$in ?? [String(_id.$eq)];
+      queries.push({ ids, maxTimeMS, answer: (documents) => answer([...documents]), fail });
+    });
+    return {
+      async *[Symbol.asyncIterator]() {
+        yield* await buffer;
+      },
+    };
+  };
   return { raw: { find } as unknown as RawCollection, queries };
 }
 

@@ -1,4 +1,5 @@
 import { timeLeft } from '@commonplace/kit/deadline';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection, CollectionSpec, Index, Query, StoredRecord, Where } from '@commonplace/kit/store';
 import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
 import { observeCollection } from '../store/telemetry.js';
@@ -6,7 +7,7 @@ import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.j
 import { reading } from './errors.js';
 import { explainPlan } from './explain.js';
 import { filterOf, orderOf, queryFilter } from './filter.js';
-import { createLookups, documentsOf } from './lookups.js';
+import { createLookups, documentsOf, takeEach } from './lookups.js';
 
 export type RawCollection = MongoCollection<StoredDocument>;
 
@@ -86,7 +87,9 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
   const find = (query: Query<T>): Promise<T[]> =>
     reading(async () => {
       if (query.limit <= 0) return [];
-      return (await cursorOf(query).toArray()).map((document) => decodeRecord<T>(document));
+      const records: T[] = [];
+      await takeEach(cursorOf(query), (document) => records.push(decodeRecord<T>(document)));
+      return records;
     });
   const count = (where: Where<T>, limit?: number): Promise<number> =>
     reading(async () => {
@@ -108,7 +111,13 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
           ids.length > MAX_BATCHED_IDS
             ? await documentsOf(raw, ids, maxTimeMS).then((byId) => ids.map((id) => byId.get(id)))
             : await Promise.all(ids.map((id) => lookup(id, maxTimeMS)));
-        return found.flatMap((document) => (document === undefined ? [] : [decodeRecord<T>(document)]));
+        const records: T[] = [];
+        const breathe = createBreathe();
+        for (const document of found) {
+          if (document !== undefined) records.push(decodeRecord<T>(document));
+          await breathe();
+        }
+        return records;
       }),
     find,
     count,

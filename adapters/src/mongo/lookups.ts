@@ -1,4 +1,6 @@
 import { unbounded } from '@commonplace/kit/deadline';
+import { createBreathe } from '@commonplace/kit/slices';
+import type { FindCursor } from 'mongodb';
 import type { StoredDocument } from './codec.js';
 import type { RawCollection } from './collection.js';
 
@@ -57,6 +59,21 @@ export async function documentsOf(
   maxTimeMS: number,
 ): Promise<Map<string, StoredDocument>> {
   const condition = ids.length === 1 ? { $eq: ids[0] as string } : { $in: [...ids] };
-  const found = await raw.find({ _id: condition }, { maxTimeMS, batchSize: ids.length + 1 }).toArray();
-  return new Map(found.map((document) => [document._id, document]));
+  const byId = new Map<string, StoredDocument>();
+  const cursor = raw.find({ _id: condition }, { maxTimeMS, batchSize: ids.length + 1 });
+  await takeEach(cursor, (document) => byId.set(document._id, document));
+  return byId;
+}
+
+/** Calls `take` with each document of a cursor, and lets other requests run in between. */
+export async function takeEach(
+  cursor: FindCursor<StoredDocument>,
+  take: (document: StoredDocument) => void,
+): Promise<void> {
+  const breathe = createBreathe();
+  // The driver decodes each document when it is taken.
+  for await (const document of cursor) {
+    take(document);
+    await breathe();
+  }
 }

@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { keyset } from '../../store/cursor.js';
 import type { Collection, Scalar, Sort, Where } from '../../store/port.js';
 import type { Duties } from '../suite/duties.js';
+import { openTurns } from '../turns.js';
 import { type Bench, compareValues, type Draft, ids, type Thing } from './harness.js';
 
 /**
@@ -81,7 +82,40 @@ async function walk(all: Collection<Thing>, where: Where<Thing>, sort: Sort<Thin
   }
 }
 
+/** Runs a read, and returns in how many turns of the event loop it has parsed JSON. */
+async function countTurnsOfParsing(read: () => Promise<unknown>): Promise<number> {
+  const { parse } = JSON;
+  const turns = openTurns();
+  const seen = new Set<number>();
+  JSON.parse = (...args: Parameters<typeof parse>) => {
+    seen.add(turns.now());
+    return parse(...args);
+  };
+  try {
+    await read();
+  } finally {
+    JSON.parse = parse;
+    turns.end();
+  }
+  return seen.size;
+}
+
 export function pagingDuties(duty: Duties, use: () => Bench): void {
+  duty('other requests run while large records are read', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    const rows = Array.from({ length: 8000 }, (_, at) => ({ at, text: `Row ${at}` }));
+    const records = await fill(
+      all,
+      Array.from({ length: 20 }, (_, at) => ({ id: `id-${at}`, body: { rows } })),
+    );
+    expect(await countTurnsOfParsing(() => all.find({ where: {}, sort: ['id'], limit: 99 }))).toBeGreaterThan(3);
+    expect(await countTurnsOfParsing(() => all.getMany(ids(records)))).toBeGreaterThan(3);
+    expect(
+      await countTurnsOfParsing(() => all.getMany([...ids(records), ...drafts().map(({ id }) => id)])),
+    ).toBeGreaterThan(3);
+  });
+
   duty('text is ordered by code points', async () => {
     const { fill, things } = use();
     const all = await things();
