@@ -12,7 +12,7 @@ import { playClock } from './clock.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
-const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 1000);
+const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 500);
 const SEED = process.env.COMMONPLACE_TEST_SEED;
 
 const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner' } };

@@ -120,7 +120,7 @@ const markdown = fc
 
 /** Runs the same cases every time; the environment may set another seed and more runs. */
 const RUNS = {
-  numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 1500),
+  numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 800),
   seed: Number(process.env.COMMONPLACE_TEST_SEED ?? 1),
 };
 
