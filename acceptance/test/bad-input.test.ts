@@ -21,8 +21,8 @@ beforeAll(async () => {
 
 /** The first row of each endpoint, which makes a valid request. */
 const names = [...new Set(rows.map(({ endpoint }) => endpoint))];
-/** Returns the first segment of an endpoint's path. */
-const areaOf = (name: string) => name.split('/')[1] as string;
+/** Returns the first segment of an endpoint's path below `/api/v1`. */
+const areaOf = (name: string) => name.split('/')[3] as string;
 const rowOf = (name: string) => rows.find(({ endpoint }) => endpoint === name) as Row;
 
 /** The statuses of client errors (api: 4). */
