@@ -95,8 +95,7 @@ export function createFilteredReads<T extends StoredRecord>(
     const selections = candidatesOf(shape, where, fieldsOf(sort));
     if (selections.length === 0) return false;
     // The length of a text is stored before it, so that the text is not read.
-    const size =
-      fields !== undefined && isInOneIndex(shape, [...Object.keys(where), ...fields]) ? '0' : 'octet_length(doc)';
+    const size = fields !== undefined && isInOneIndex(shape, where, fields) ? '0' : 'octet_length(doc)';
     const parts = selections.map((selection) => {
       const { sql, params } = translate(shape, selection);
       const sizes = `SELECT ${size} AS bytes FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;

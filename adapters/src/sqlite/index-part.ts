@@ -74,9 +74,18 @@ function isContaining(entry: unknown): boolean {
   return contains !== undefined || containsAny !== undefined;
 }
 
-/** Returns whether one index has all these fields, so that SQLite reads no records for them. */
-export const isInOneIndex = (shape: TableShape, fields: readonly string[]): boolean =>
-  shape.indexes.some((index) => fields.every((field) => index.includes(field)));
+/** Returns whether one index has all fields of a filter and some others, so that SQLite reads no records for them. */
+export function isInOneIndex<T>(shape: TableShape, where: Where<T>, others: readonly string[]): boolean {
+  // Each index has the id, and elements of arrays are in tables of their own.
+  const fields = [...fieldsIn(where), ...others].filter((field) => field !== 'id' && !shape.many.has(field));
+  return shape.indexes.some((index) => fields.every((field) => index.includes(field)));
+}
+
+function fieldsIn(where: Where<never>): string[] {
+  return Object.entries(where as Record<string, unknown>).flatMap(([name, entry]) =>
+    name === 'and' || name === 'or' ? (entry as Where<never>[]).flatMap(fieldsIn) : [name],
+  );
+}
 
 export const isEmpty = (where: Where<never>): boolean => Object.keys(where).length === 0;
 
