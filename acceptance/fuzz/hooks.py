@@ -102,6 +102,7 @@ RULES = [
     ("invalid_timezone", ".*", "a time zone is one of the IANA list"),
     ("invalid_value", "ip_allowlist\\[\\d+\\]", "an entry is a network in CIDR notation"),
     ("invalid_value", "content_base64|content|options\\.csv\\.encoding", "Base64 and names of encodings are valid"),
+    ("invalid_value", "options\\.csv\\.delimiter", "a delimiter is neither a quotation mark nor a line end"),
     ("payload_too_large", ".*", "decoded content has a size limit"),
     ("invalid_value", ".*", "texts inside free-form JSON have neither NUL nor unpaired surrogates"),
 ]

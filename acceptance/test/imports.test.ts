@@ -484,10 +484,11 @@ describe('an import', () => {
       expect.stringContaining('invalid_value'),
       'oh unknown_field',
     ]);
-    const options = { csv: { encoding: 'klingon' }, user_map: { a: 1 } };
+    const options = { csv: { encoding: 'klingon', delimiter: '"' }, user_map: { a: 1 } };
     expect(await faulty({ source_type: 'markdown', content: 'x', options })).toEqual([
       400,
       'options.csv.encoding invalid_value',
+      'options.csv.delimiter invalid_value',
       'options.user_map.a invalid_type',
     ]);
     expect((await by.get(imports)).page.total).toBe(before);

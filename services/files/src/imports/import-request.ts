@@ -158,12 +158,18 @@ function conflictOf(conflict: ImportConflict): Conflict {
 /** Maximum number of entries of a user map. */
 const MAX_USER_MAP_ENTRIES = 10_000;
 
+/** Signs that the parser does not take for a delimiter: it would guess one instead. */
+const NO_DELIMITERS: ReadonlySet<string> = new Set(['"', '\n', '\r', '\uFEFF']);
+
 /** Converts the options of a request to the form in which they are stored, and adds their faults. */
 export function readOptions(options: OptionsMessage | undefined, add: Add): ImportOptions {
   if (options === undefined) return {};
   const { csv, splitHeadings, downloadRemoteImages, keepDates, userMap } = options;
   if (csv?.encoding !== undefined && !isEncoding(csv.encoding)) {
     add('options.csv.encoding', 'invalid_value', 'is not a known encoding.');
+  }
+  if (csv?.delimiter !== undefined && NO_DELIMITERS.has(csv.delimiter)) {
+    add('options.csv.delimiter', 'invalid_value', 'must be neither a quotation mark nor a line end.');
   }
   const users: Record<string, unknown> = userMap.length === 0 ? {} : JSON.parse(userMap.toString());
   const entries = Object.entries(users);
