@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AppError, asAppError, invalidField, invalidFields } from '../src/errors/index.js';
+import { AppError, asAppError, invalidField, invalidFields, isPassing } from '../src/errors/index.js';
 
 const messageOf = (param: string, message: string) => invalidField(param, 'invalid_value', message).message;
 
@@ -77,4 +77,15 @@ describe('asAppError', () => {
     const error = new AppError('NOT_FOUND', 'not_found', 'None.');
     expect(asAppError(error)).toBe(error);
   });
+});
+
+test.each([
+  ['UNAVAILABLE', true],
+  ['DEADLINE_EXCEEDED', true],
+  // The token of background work has expired; the next attempt gets a new one.
+  ['UNAUTHENTICATED', true],
+  ['PERMISSION_DENIED', false],
+  ['INTERNAL', false],
+] as const)('whether %s passes: %s', (code, passes) => {
+  expect(isPassing(new AppError(code, 'some_code', 'Some text.'))).toBe(passes);
 });

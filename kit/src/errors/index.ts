@@ -148,9 +148,12 @@ export async function namedBy<T>(param: string, found: Promise<T>): Promise<T> {
   }
 }
 
-const PASSING: ReadonlySet<Code> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+const PASSING: ReadonlySet<Code> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'UNAUTHENTICATED']);
 
-/** Returns whether something failed only because a service or store was unavailable or too slow: a retry may succeed. */
+/**
+ * Returns whether something failed only because a service or store was unavailable or too slow: a retry may succeed. So
+ * it does in background work after its token has expired, as during a slow call or while a process was suspended.
+ */
 export function isPassing(error: unknown): boolean {
   return error instanceof AppError && PASSING.has(error.code);
 }

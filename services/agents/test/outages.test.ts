@@ -1,4 +1,4 @@
-import { Unavailable } from '@commonplace/kit/errors';
+import { AppError, Unavailable } from '@commonplace/kit/errors';
 import { inWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
@@ -31,6 +31,25 @@ test('a run outlasts an outage of a service that it needs', async () => {
     }, 20_000);
     it.letAct(() => true);
     await it.until(by, id, 'completed');
+  } finally {
+    await it.close();
+  }
+}, 90_000);
+
+test('a run goes on with a new token after one has expired', async () => {
+  const it = await openAgentStage();
+  try {
+    const by = it.person('Ada');
+    it.model.script({ replies: [{ text: 'Done.' }] });
+    const agent = await it.createAgent();
+    let refusals = 2;
+    it.letAct(() => {
+      if (refusals-- > 0) throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The peer token is not valid.');
+      return true;
+    });
+    const { id } = await it.start(by, agent);
+    await it.until(by, id, 'completed');
+    expect(refusals).toBeLessThan(0);
   } finally {
     await it.close();
   }

@@ -10,7 +10,10 @@ const MAX_MESSAGE_LENGTH = 1_000;
 export interface ActionErrorOptions {
   /** Whether the same attempt may succeed later. */
   readonly retryable?: boolean;
-  /** Whether a service of this system was away: the action waits for it, which uses up none of its retries. */
+  /**
+   * Whether a service of this system was away, or the token of the run had expired: the action waits, which uses up none
+   * of its retries.
+   */
   readonly isAway?: boolean;
   /** Milliseconds that the other service asked to wait. */
   readonly waitMs?: number;
@@ -68,13 +71,10 @@ export const permissionLost = (): RunError =>
   new RunError('permission_lost', 'The person with whose rights the automation runs no longer has access.');
 
 const PASSING_CODES: ReadonlySet<AppError['code']> = new Set([
-  ...(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'] as const),
+  ...(['DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL'] as const),
 ]);
-/**
- * Temporary refusals that no service stores under an idempotency key. `invalid_credentials` occurs if a run's token
- * expires during a slow call; lost access is reported by `permission_lost`.
- */
-const PASSING_REASONS: ReadonlySet<string> = new Set(['idempotency_in_progress', 'invalid_credentials']);
+/** Codes of errors after which an action waits. Lost access is reported by `permission_lost` instead. */
+const AWAY_CODES: ReadonlySet<AppError['code']> = new Set(['UNAVAILABLE', 'UNAUTHENTICATED']);
 
 /**
  * Converts an error into one that people who may see the data of the run may read. What other services answer may repeat
@@ -94,11 +94,13 @@ export function actionErrorOf(error: unknown): ActionError {
   }
   const { code, reason, message, param, retryAfter = 0 } = error;
   if (reason === 'tenant_boundary') return ActionError.withoutData(reason, ELSEWHERE);
-  const retryable = PASSING_CODES.has(code) || PASSING_REASONS.has(reason);
+  const isAway = AWAY_CODES.has(code);
+  // A call with the same key is still running; no service stores that refusal under the key.
+  const retryable = isAway || PASSING_CODES.has(code) || reason === 'idempotency_in_progress';
   const isNamed = param === undefined || message.startsWith(param);
   return new ActionError(reason, isNamed ? message : `${param}: ${message}`, {
     retryable,
-    isAway: code === 'UNAVAILABLE',
+    isAway,
     waitMs: retryAfter * 1000,
   });
 }

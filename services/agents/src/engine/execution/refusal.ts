@@ -1,8 +1,9 @@
-import { AppError } from '@commonplace/kit/errors';
+import { AppError, isPassing } from '@commonplace/kit/errors';
 
-const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL', 'CANCELLED']);
+/** Codes that say nothing about the call, in addition to those that pass. */
+const FAULTS: ReadonlySet<AppError['code']> = new Set(['INTERNAL', 'CANCELLED']);
 
 /** Returns whether another service has refused a call for good. */
 export function isRefusal(error: unknown): error is AppError {
-  return error instanceof AppError && !PASSING.has(error.code);
+  return error instanceof AppError && !isPassing(error) && !FAULTS.has(error.code);
 }
