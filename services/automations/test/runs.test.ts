@@ -224,6 +224,39 @@ test('an action waits for a service that is away, which uses up none of its retr
   expect(run.steps[0]).toMatchObject({ attempt: 3, error: undefined });
 });
 
+test('an action that waits for a new token uses up none of its retries', async () => {
+  const { owner, create, start, until, faults } = stage;
+  let refusals = 0;
+  faults.answered = (method) => {
+    if (method === 'search' && refusals++ < 2) throw new AppError('UNAUTHENTICATED', 'invalid_credentials', 'Expired.');
+  };
+  const retry = { maxAttempts: 0, backoffSeconds: 1 };
+  const automation = await create([{ type: 'search', config: { query: 'x' } }], { retry });
+  const run = await until(owner, await start(owner, automation.id), 'completed');
+  faults.answered = () => {};
+  expect(run.steps[0]).toMatchObject({ attempt: 3, error: undefined });
+});
+
+test('on_error applies before an outage has used up the time of the run', async () => {
+  const { owner, create, start, until, faults } = stage;
+  faults.answered = (method) => {
+    if (method === 'search') throw Unavailable();
+  };
+  const search = { id: 'find', type: 'search', config: { query: 'x' } } as const;
+  const terms = { timeoutSeconds: 5, concurrency: 'allow' } as const;
+  const reacting = await create([{ ...search, onError: 'continue' }, note('during the outage')], terms);
+  const stopping = await create([search, note('never during the outage')], terms);
+  const ids = [await start(owner, reacting.id), await start(owner, stopping.id)] as const;
+  const run = await until(owner, ids[0], 'completed');
+  const failed = await until(owner, ids[1], 'failed');
+  faults.answered = () => {};
+  expect(statusesOf(run.steps)).toEqual(['FAILED', 'COMPLETED']);
+  expect(run.steps[0]).toMatchObject({ error: { code: 'service_unavailable' } });
+  expect(run.steps[0]?.attempt).toBeGreaterThan(1);
+  expect(failed.error).toMatchObject({ code: 'service_unavailable', actionId: 'find', retryable: true });
+  expect([madeBy('during the outage').length, madeBy('never during the outage').length]).toEqual([1, 0]);
+});
+
 test('a template without a value, and an invalid value, fail the action', async () => {
   const { owner, create, start, until } = stage;
   const automation = await create([

@@ -41,8 +41,10 @@ const HIDDEN_RECHECK_MS = 60_000;
  */
 const KEY_WINDOW_MS = 23 * 3_600_000;
 const MAX_BACKOFF_MS = 6 * 3_600_000;
-/** Milliseconds between attempts while a service is away, up to the time limit of the run. */
+/** Milliseconds between attempts while a service is away. */
 const AWAY_BACKOFF = { firstMs: 1_000, maxMs: 30_000 };
+/** Share of a run's time limit for which no action waits for a service, so that what `on_error` names has its time. */
+const SHARE_AFTER_WAITS = 0.1;
 /** Longest wait that another service can ask for. */
 const MAX_WAIT_MS = 3_600_000;
 const LOOK_MS = 200;
@@ -375,18 +377,20 @@ export class RunExecution {
     actions: readonly StoredAction[],
     action: StoredAction,
     error: ActionError,
-    { retry }: Definition,
+    { retry, timeoutSeconds }: Definition,
   ): Promise<boolean> {
     const failure = failureOf(error, action.id);
     const { failures: before = 0, attempt = 1 } = this.open ?? {};
-    if (error.isAway) {
-      await this.retryLater(before, failure, error.waitMs, backoffMs(AWAY_BACKOFF, attempt, Math.random()));
-      return false;
-    }
-    const failures = before + 1;
-    if (error.retryable && failures <= retry.maxAttempts) {
-      const backoff = { firstMs: retry.backoffSeconds * 1000, maxMs: MAX_BACKOFF_MS };
-      await this.retryLater(failures, failure, error.waitMs, backoffMs(backoff, failures, Math.random()));
+    const failures = error.isAway ? before : before + 1;
+    const backoff = error.isAway
+      ? backoffMs(AWAY_BACKOFF, attempt, Math.random())
+      : backoffMs({ firstMs: retry.backoffSeconds * 1000, maxMs: MAX_BACKOFF_MS }, failures, Math.random());
+    const waitMs = Math.max(backoff, Math.min(error.waitMs, MAX_WAIT_MS));
+    const isRetried = error.isAway
+      ? waitMs < this.leftMs() - SHARE_AFTER_WAITS * timeoutSeconds * 1000
+      : error.retryable && failures <= retry.maxAttempts;
+    if (isRetried) {
+      await this.wait(this.parts.now() + waitMs, {}, { failures, error: failure });
       return false;
     }
     const status = error.isUnknown ? 'unknown' : 'failed';
@@ -399,16 +403,6 @@ export class RunExecution {
     }
     await this.end({ status: 'failed', error: failure });
     return false;
-  }
-
-  private async retryLater(
-    failures: number,
-    error: StepRecord['error'],
-    waitMs: number,
-    backoff: number,
-  ): Promise<void> {
-    const until = this.parts.now() + Math.max(backoff, Math.min(waitMs, MAX_WAIT_MS));
-    await this.wait(until, {}, { failures, error });
   }
 
   // ---- waiting
