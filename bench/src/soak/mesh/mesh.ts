@@ -6,6 +6,7 @@ import { startScript } from '@commonplace/acceptance/dist/src/process.js';
 import type { Owner } from '@commonplace/acceptance/dist/src/system.js';
 import { freePort, inherited, ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { type ChatServer, openChatServer } from '@commonplace/kit/testing/chat-server';
+import { PATIENCE } from '@commonplace/kit/testing/patience';
 import { type Balancer, createBalancer } from './balancer.js';
 import { openNames } from './names.js';
 import { type Pod, servesGrpc, servesHttp, startPod } from './pod.js';
@@ -58,7 +59,7 @@ interface Script {
 
 /** Milliseconds between removing a pod's address and its signal. The chart's `preStop` waits 5,000 ms. */
 const PRE_STOP_MS = 1000;
-const BOOTSTRAP_MS = 60_000;
+const BOOTSTRAP_MS = 60_000 * PATIENCE;
 
 /** Starts servers and a mesh with one process of each part. Logs and secrets are below `home`. */
 export async function startMesh(home: string): Promise<Mesh> {

@@ -36,6 +36,7 @@ const membership = { workspaceId, orgId, role: WorkspaceRole.EDITOR };
 const doubles: readonly Implementation[] = [
   fake(contracts.auth, { getTokenKeys: async () => ({ jwksJson: signer.jwks }) }),
   fake(contracts.directory, {
+    getUrlAllowlist: async () => ({ entries: [] }),
     getMemberships: async (request) => ({
       userId: request.userId,
       orgs: [OrgMembership.fromPartial({ orgId, role: OrgRole.MEMBER, name: 'Org' })],
