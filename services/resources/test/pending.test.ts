@@ -1,11 +1,15 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
-import type { Collection, Query } from '@commonplace/kit/store';
+import type { Collection, Query, UnitOfWork } from '@commonplace/kit/store';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Node } from '../src/domain/node.js';
 import { jobCollection, type TreeJob } from '../src/nodes/jobs.js';
-import { createPendingJobs, PENDING_MAX_AGE_MS } from '../src/nodes/pending.js';
+import { createPendingJobs, KEPT_MS, PENDING_MAX_AGE_MS } from '../src/nodes/pending.js';
+import { nodeCollection } from '../src/nodes/records.js';
+import { createTree } from '../src/nodes/tree.js';
+import { allOf } from '../src/templates/sources.js';
 import { openWorld, type World } from './stage.js';
 
 /** More jobs than one query reads. */
@@ -128,4 +132,77 @@ describe('the view of pending jobs', () => {
     answer();
     expect(await result).toHaveLength(1);
   });
+
+  test('has a job for some seconds after its end, but not among those that have not ended', async () => {
+    stored = [asJob('w')];
+    const pending = open();
+    expect(await pending.unfinished('w')).toHaveLength(1);
+    stored = [];
+    pending.forget();
+    expect(await pending.in('w')).toHaveLength(1);
+    expect(await pending.unfinished('w')).toEqual([]);
+    now += KEPT_MS;
+    expect(await pending.in('w')).toEqual([]);
+  });
+});
+
+test('what a job has restored is live for a reader who read its record before', async () => {
+  const world = await openWorld();
+  try {
+    const owner = world.member(WorkspaceRole.OWNER);
+    const top = await world.create(owner, { name: 'Top' });
+    const { id } = await world.create(owner, { parentId: top.id });
+    const { store } = world.stage.own;
+    const [nodes, jobs] = [await store.collection(nodeCollection), await store.collection(jobCollection)];
+    const write = async (change: (work: UnitOfWork) => Promise<unknown>) => {
+      const work = store.begin();
+      await change(work);
+      await work.commit();
+    };
+    const put = async (work: UnitOfWork, fields: Partial<Node>) => {
+      const node = (await nodes.get(id)) as Node;
+      work.replace(nodes, node, { ...node, ...fields });
+    };
+    const batchId = newId();
+    const job = jobOf(world.workspaceId, { kind: 'restore', headId: top.id, batchId });
+    await write(async (work) => {
+      work.insert(jobs, job);
+      await put(work, { state: 'trashed', batchId });
+    });
+    const pending = createPendingJobs(jobs);
+    const tree = createTree(nodes, pending);
+    expect(await tree.unsettled(world.workspaceId)).not.toEqual([]);
+
+    const read = await nodes.getMany([id]);
+    await write(async (work) => {
+      work.remove(jobs, (await jobs.get(job.id)) as TreeJob);
+      await put(work, { state: 'active', batchId: undefined });
+    });
+    pending.forget();
+    expect((await tree.resolve(read)).map(({ state }) => state)).toEqual(['active']);
+    expect(await tree.isRewritten(world.workspaceId)).toBe(false);
+  } finally {
+    await world.stage.close();
+  }
+});
+
+test('a template has what a job moves into the workspace while its nodes are read', async () => {
+  const node = { id: newId(), name: 'N', state: 'active', type: 'folder', ancestors: [], position: 'a', tags: [] };
+  let place = 'source';
+  const parts = {
+    settings: { copyResources: 10 },
+    tree: {
+      unsettled: async () => ['source', 'here'],
+      nodes: {
+        async find({ where }: Query<Node>) {
+          const wanted = where?.workspaceId as string | { in: string[] };
+          const found = (typeof wanted === 'string' ? [wanted] : wanted.in).includes(place);
+          place = 'here';
+          return found ? [node] : [];
+        },
+      },
+      resolve: async (page: readonly Node[]) => page.map((one) => ({ ...one, workspaceId: 'here' })),
+    },
+  };
+  expect(await allOf(parts as never, 'here')).toMatchObject([{ id: node.id }]);
 });

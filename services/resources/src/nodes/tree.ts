@@ -12,7 +12,7 @@ export interface Tree {
   getMany(ids: readonly string[]): Promise<Node[]>;
   /**
    * Returns an empty list if the places in the records of nodes are up to date. While a job rewrites a large subtree,
-   * returns the workspaces that records of nodes of this workspace may still name.
+   * and a moment longer, returns the workspaces that records of nodes of this workspace may still name.
    */
   unsettled(workspaceId: string): Promise<readonly string[]>;
   /** Returns whether a job is moving, trashing or restoring a large subtree of a workspace. */
@@ -40,17 +40,21 @@ export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree 
     return node;
   }
 
-  async function resolveOne(node: Node): Promise<Node | undefined> {
-    const jobs = await pending.in(node.workspaceId);
+  async function resolveOne(node: Node, jobs: readonly TreeJob[]): Promise<Node | undefined> {
     if (jobs.length === 0) return node;
     const resolved = await throughParents(nodes, node, jobs);
     return resolved && resolvedAs(resolved, node);
   }
 
   async function resolve(found: readonly Node[]): Promise<Node[]> {
+    // Jobs that end while the parents of many nodes are read are those of the records of all of them.
+    const jobs = new Map<string, readonly TreeJob[]>();
+    for (const { workspaceId } of found) {
+      if (!jobs.has(workspaceId)) jobs.set(workspaceId, await pending.in(workspaceId));
+    }
     const resolved: Node[] = [];
     for (const node of found) {
-      const seen = await resolveOne(node);
+      const seen = await resolveOne(node, jobs.get(node.workspaceId) ?? []);
       if (seen !== undefined) resolved.push(seen);
     }
     return resolved;
@@ -60,11 +64,11 @@ export function createTree(nodes: Collection<Node>, pending: PendingJobs): Tree 
     nodes,
     async get(id, work) {
       const node = work === undefined ? await nodes.get(id) : await work.get(nodes, id);
-      return node === undefined ? undefined : resolveOne(node);
+      return node === undefined ? undefined : resolveOne(node, await pending.in(node.workspaceId));
     },
     getMany: async (ids) => resolve(await nodes.getMany(ids)),
     unsettled: async (workspaceId) => [...new Set((await pending.in(workspaceId)).flatMap((job) => job.workspaceIds))],
-    isRewritten: async (workspaceId) => (await pending.in(workspaceId)).some(({ kind }) => REWRITES.has(kind)),
+    isRewritten: async (workspaceId) => (await pending.unfinished(workspaceId)).some(({ kind }) => REWRITES.has(kind)),
     recordOf: (node) => records.get(node) ?? node,
     resolvedAs,
     resolve,

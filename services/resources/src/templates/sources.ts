@@ -61,14 +61,15 @@ async function gather(
 ): Promise<TopSource[]> {
   const { tree, settings } = parts;
   const found = new Map<string, TopSource>();
-  // While a job moves a large subtree here, its nodes do not yet name this workspace.
-  for (const id of new Set([workspaceId, ...(await tree.unsettled(workspaceId))])) {
-    for await (const page of findPages(tree.nodes, { where: { workspaceId: id } }, PAGE)) {
-      const here = (await tree.resolve(page)).filter((node) => node.workspaceId === workspaceId);
-      for (const node of await choose(here)) found.set(node.id, sourceOf(node));
-      if (found.size > settings.copyResources) {
-        throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
-      }
+  // While a job moves a large subtree here, its nodes do not yet name this workspace. All are read in one order, so that
+  // none is missed that the job writes meanwhile.
+  const spread = await tree.unsettled(workspaceId);
+  const where = { workspaceId: spread.length === 0 ? workspaceId : { in: spread } };
+  for await (const page of findPages(tree.nodes, { where }, PAGE)) {
+    const here = (await tree.resolve(page)).filter((node) => node.workspaceId === workspaceId);
+    for (const node of await choose(here)) found.set(node.id, sourceOf(node));
+    if (found.size > settings.copyResources) {
+      throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
     }
   }
   const bySibling = (a: TopSource, b: TopSource) => compare(a.position, b.position) || compare(a.id, b.id);
