@@ -104,6 +104,21 @@ const killed = () => {
   throw new Error('killed');
 };
 
+test('says at each read when the export was requested, for what was trashed since then', async () => {
+  const { id, createdAt } = await newExport();
+  const asked: unknown[] = [];
+  const treeExports = {
+    describeTree,
+    readTree(request: { after: string; since: string }) {
+      asked.push(request.since);
+      return readTree(request);
+    },
+  };
+  parts = { ...parts, treeExports: treeExports as never };
+  await work(id);
+  expect(asked).toEqual([createdAt]);
+});
+
 test('keeps an export whose worker died after completing its parts', async () => {
   const { id } = await newExport();
   const completed = async (...about: Parameters<ArchiveParts['bytes']['completeParts']>) => {

@@ -36,10 +36,14 @@ beforeAll(async () => {
 
 afterAll(() => world.stage.close());
 
+function requestFor(workspaceId: string, fields: Partial<ReadTreeRequest> = {}): ReadTreeRequest {
+  const include = { files: false, comments: false, snapshots: false, permissions: true };
+  return ReadTreeRequest.fromPartial({ workspaceId, format: 'native', include, maxBytes: 1e9, ...fields });
+}
+
 /** Returns the entries of a workspace's archive, by path. */
 async function archiveOf(workspaceId: string, format = 'native'): Promise<Map<string, string>> {
-  const include = { files: false, comments: false, snapshots: false, permissions: true };
-  const request = { workspaceId, format, include, after: '', maxBytes: 1e9 };
+  const request = requestFor(workspaceId, { format });
   const entries = new Map<string, string>();
   for await (const { path, data } of exports.readTree(request, await world.stage.as(admin))) {
     if (path !== '') entries.set(path, (entries.get(path) ?? '') + data.toString());
@@ -116,6 +120,29 @@ test('includes what a pending job moves into the workspace, and excludes what it
   const [target, source] = [await archiveOf(workspaceId), await archiveOf(world.otherWorkspaceId)];
   expect(paths.map((path) => target.has(path))).toEqual([true, true]);
   expect(paths.map((path) => source.has(path))).toEqual([false, false]);
+});
+
+test('names what was trashed since the export was requested, and only that', async () => {
+  const earlier = await world.create(admin, { name: 'Earlier' });
+  const top = await world.create(admin, { name: 'Top' });
+  const child = await world.create(admin, { name: 'Child', parentId: top.id });
+  await world.remove(admin, earlier.id);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  const since = new Date().toISOString();
+  await world.remove(admin, top.id);
+
+  const outcomes: Record<string, string> = {};
+  let fault = '';
+  for await (const piece of exports.readTree(requestFor(world.workspaceId, { since }), await world.stage.as(admin))) {
+    fault = piece.fault === undefined ? fault : `${piece.fault.code}: ${piece.fault.message}`;
+    if (piece.done === '') continue;
+    outcomes[piece.done] = fault;
+    fault = '';
+  }
+  const why = (name: string) => `trashed: folder "${name}" was moved to the trash after the export was requested.`;
+  expect(outcomes).toMatchObject({ [top.id]: why('Top'), [child.id]: why('Child') });
+  expect(outcomes).not.toHaveProperty(earlier.id);
+  expect(Object.values(outcomes).filter((text) => text !== '')).toHaveLength(2);
 });
 
 test('looks values up in tables of the workspace, and in no others that only the exporter may read', async () => {

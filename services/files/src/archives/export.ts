@@ -83,8 +83,8 @@ async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: n
 }
 
 async function continueReading(running: RunningExport, acting: Acting) {
-  const { format, include, workspaceId } = running.hold.record;
-  const request = { workspaceId, format, include, after: running.cursor, maxBytes: MAX_READ_BYTES };
+  const { format, include, workspaceId, createdAt: since } = running.hold.record;
+  const request = { workspaceId, format, include, after: running.cursor, maxBytes: MAX_READ_BYTES, since };
   const options: CallOptions = await acting(READ_MS);
   return steps(running, running.parts.treeExports.readTree(request, options));
 }

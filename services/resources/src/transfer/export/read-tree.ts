@@ -33,11 +33,17 @@ export async function* readTree(parts: TransferParts, request: ReadTreeRequest, 
       ...(after === '' ? {} : { after: [after] }),
     });
     const nodes = (await parts.tree.resolve(page)).filter((one) => one.workspaceId === workspaceId);
-    const live = nodes.filter(({ state }) => state === 'active');
-    const access = await parts.policy.accessToAll(live, terms.subject);
-    for (const [i, node] of live.entries()) {
+    const present = nodes.filter((node) => node.state === 'active' || isTrashedSince(node, request.since));
+    const access = await parts.policy.accessToAll(present, terms.subject);
+    for (const [i, node] of present.entries()) {
       const held = access[i];
       if (held === undefined) continue;
+      if (node.state === 'trashed') {
+        yield faultPiece('trashed', `${named(node)} was moved to the trash after the export was requested.`);
+        yield TreePiece.fromPartial({ done: node.id });
+        await breathe();
+        continue;
+      }
       parts.policy.opensAll([{ node, access: held }], terms.subject);
       for await (const piece of piecesOf(parts, node, terms, places)) {
         bytes += piece.fileId === '' ? piece.data.length : node.sizeBytes;
@@ -54,6 +60,13 @@ export async function* readTree(parts: TransferParts, request: ReadTreeRequest, 
   yield TreePiece.fromPartial({ last: true });
 }
 
+/** Returns whether an export that was requested at `since` would contain a node if it had not been trashed meanwhile. */
+function isTrashedSince({ trashedAt }: Node, since: string): boolean {
+  return since !== '' && trashedAt !== undefined && trashedAt >= since;
+}
+
+const named = ({ type, name }: Node): string => `${type} ${JSON.stringify(name)}`;
+
 /** Yields the entries of one resource. A fault in it is reported and does not stop the export. */
 async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, places: Places): Pieces {
   try {
@@ -62,10 +75,10 @@ async function* piecesOf(parts: TransferParts, node: Node, terms: ArchiveTerms, 
     // The export retries the whole read, with a new token, when a service that it needs is back.
     if (error instanceof AppError && RETRIED.has(error.code)) throw error;
     parts.log.warn('archive.unreadable', { resource_id: node.id, error });
-    yield faultPiece('unreadable', `${node.type} ${JSON.stringify(node.name)} could not be read.`);
+    yield faultPiece('unreadable', `${named(node)} could not be read.`);
   }
   if (node.type === 'file' && terms.include.files && node.file?.status !== 'ready') {
-    yield faultPiece('file_not_ready', `file ${JSON.stringify(node.name)} has no bytes: ${node.file?.status}.`);
+    yield faultPiece('file_not_ready', `${named(node)} has no bytes: ${node.file?.status}.`);
   }
 }
 
