@@ -63,6 +63,8 @@ export interface World {
     fields?: Partial<ListResourcesRequest>,
   ): Promise<{ ids: string[]; total: number; names: string[] }>;
   remove(caller: Caller, id: string): Promise<{ trashedCount: number }>;
+  /** Sets what happens when a job asks whether a workspace was created. None is. */
+  whenAskedFor(act: () => Promise<void>): void;
 }
 
 /** Opens the service with a workspace whose members are played; on a store of its own unless one is given. */
@@ -73,6 +75,7 @@ export async function openWorld(store?: Store): Promise<World> {
   const personalId = newId();
   const roles = new Map<string, WorkspaceRole | undefined>();
   let archived = false;
+  let askedFor: () => Promise<void> = async () => {};
   const membership = (id: string, role: WorkspaceRole, org: string) => ({
     workspaceId: id,
     orgId: org,
@@ -83,6 +86,10 @@ export async function openWorld(store?: Store): Promise<World> {
     name: 'W',
   });
   const directory = fake(contracts.directory, {
+    finishTemplate: async () => {
+      await askedFor();
+      return { found: false };
+    },
     getMemberships: async ({ userId }) => {
       const role = roles.get(userId);
       const org = {
@@ -124,6 +131,9 @@ export async function openWorld(store?: Store): Promise<World> {
     setRole(caller, role) {
       roles.set(caller.userId, role);
       changed = changed.then(tell);
+    },
+    whenAskedFor(act) {
+      askedFor = act;
     },
     archive(value) {
       archived = value;

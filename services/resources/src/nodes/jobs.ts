@@ -40,6 +40,8 @@ export interface TreeJob extends JobRecord {
   readonly before?: string;
   /** For `copy`, `build` and `apply`: the progress of the copy. */
   readonly copy?: CopyProgress;
+  /** For `apply`: what was copied is being deleted, because the workspace was not created in time. */
+  readonly discards?: true | undefined;
   /** Number of resources that the job will create in a workspace; the quota counts them until the job ends. */
   readonly reserved?: { readonly workspaceId: string; readonly resources: number } | undefined;
   readonly actor: Actor;

@@ -1,5 +1,5 @@
 import { type Caller, credentialOutOfScope, personBehind, reachesTenant } from '@commonplace/kit/auth';
-import { NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { NotFound, TenantBoundary, Unavailable } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
@@ -54,12 +54,16 @@ export function isVisible({ orgId, scope, createdById }: Template, { caller, per
   return role !== undefined && role !== OrgRole.GUEST;
 }
 
+/** Seconds after which the remains of an earlier request may have been deleted. */
+const RETRY_SECONDS = 2;
+
 /** Milliseconds after which the job checks that a workspace exists into which the request has copied a template. */
 const SETTLED_MS = 15_000;
 
 /**
  * Copies a template into a workspace that has no members yet: in this call, or its tags now and the rest by a job. A
- * repeated call for the same template and workspace returns the first one's result.
+ * repeated call for the same template and workspace returns the first one's result, unless that is being deleted because
+ * the workspace was not created in time.
  */
 export async function applyTemplate(
   parts: TemplateParts,
@@ -72,6 +76,9 @@ export async function applyTemplate(
   const key = derivedId(`apply:${templateId}:${workspaceId}`);
   const known = await parts.jobs.get(key);
   if (known?.copy !== undefined) {
+    if (known.discards) throw Unavailable({}, { retryAfter: RETRY_SECONDS });
+    // The workspace has as much time again to be created.
+    context.work.replace(parts.jobs, known, { ...known, createdAt: new Date().toISOString() });
     return { running: known.copy.pieces > 0, resourceCount: template.resourceCount };
   }
   const root = rootPlace(workspaceId, orgId);

@@ -42,12 +42,15 @@ export function applyOn(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<vo
 }
 
 async function endApply(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<void> {
-  const { headId, createdAt } = job.record;
+  const { headId } = job.record;
   const { found } = await parts.peers.directory.finishTemplate({ workspaceId: headId }, parts.systemCall());
   if (found) return finishCopy(parts, job);
-  const isLate = Date.now() - Date.parse(createdAt) > MAX_WORKSPACE_DELAY_MS;
-  return isLate ? purgeWhole(parts, job) : job.retryIn(PAUSE_MS);
+  // A repeated request renews the job, or is refused once this is stored.
+  await job.save((record) => (isLate(record) ? { discards: true } : {}));
+  return job.record.discards ? purgeWhole(parts, job) : job.retryIn(PAUSE_MS);
 }
+
+const isLate = ({ createdAt }: TreeJob) => Date.now() - Date.parse(createdAt) > MAX_WORKSPACE_DELAY_MS;
 
 /** Deletes the content of a deleted template, once no workspace is being filled from it any more. */
 export async function clearTemplate(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<void> {
