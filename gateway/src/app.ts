@@ -22,6 +22,7 @@ import { type AuthenticateParts, authenticate, isSafe } from './middleware/authe
 import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
 import type { CreateLimiter } from './middleware/limiters.js';
+import { limitParameters, parseQueries } from './middleware/query.js';
 import { createRateGate, type RateGate } from './middleware/rate-limit.js';
 import type { Refusals } from './middleware/refusals.js';
 import { nameRequest } from './middleware/request.js';
@@ -68,12 +69,14 @@ export interface AppParts {
 export function createApp(parts: AppParts): Koa {
   const { settings, log, denials, refusals } = parts;
   const app = new Koa();
+  parseQueries(app);
   const open = createInProcessClient((request, response) => void handle(request, response));
   app.use(nameRequest(settings, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, denials, refusals, log }) as Koa.Middleware);
   app.use(refuseNotBegun as Koa.Middleware);
   app.use(limitUnreadAnswers(settings.unreadBytes) as Koa.Middleware);
   app.use(requireSingularHeaders());
+  app.use(limitParameters());
   app.use(allowOrigins());
   app.use(shed(parts));
   app.use(parts.readers);
