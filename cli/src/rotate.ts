@@ -3,8 +3,9 @@ import { readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { rewrapMcpSecrets } from '@commonplace/agents/secrets';
 import { rewrapAutomationSecrets } from '@commonplace/automations/secrets';
+import { type InstallationRecords, strangeKeys } from '@commonplace/kit/installation';
 import { silentLog } from '@commonplace/kit/log';
-import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
+import { createEnvelope, parseMasterKeys, SECRETS_KEY } from '@commonplace/kit/secrets';
 import { openStoreBeside, type RecordPlaces } from '@commonplace/platform/runtime';
 import { rewrapFormSecrets } from '@commonplace/resources/secrets';
 import { rewrapSecrets } from '@commonplace/tenancy/secrets';
@@ -72,6 +73,7 @@ async function rewrapAll(places: RotateOptions['places'], text: string, progress
       const beside = await openStoreBeside(places, service);
       if (beside === undefined) continue;
       try {
+        await requireStarted(beside.installation, masterKeys[0] as Buffer);
         const parts = { store: beside.store, envelope, masterKeys, log: silentLog };
         const done = await repeatUntilUnchanged(() => rewrap(parts, () => progress.add(1)));
         sum.rewrapped += done.rewrapped;
@@ -85,6 +87,20 @@ async function rewrapAll(places: RotateOptions['places'], text: string, progress
     progress.end();
   }
 }
+
+/**
+ * Throws if the last start was without the new key: that process could not decrypt what is encrypted with it, and without
+ * the old key none would start.
+ */
+async function requireStarted(records: InstallationRecords, key: Buffer): Promise<void> {
+  const known = await records.read();
+  if (known !== undefined && strangeKeys(known, new Map([[SECRETS_KEY.variable, [key]]])).length > 0)
+    throw new CommandError(EXIT.failed, NOT_STARTED);
+}
+
+const NOT_STARTED =
+  'the system has not started with the new key yet: restart it (in a mesh: tenancy, resources, agents and automations), ' +
+  'and run this command again';
 
 /** Services that store secrets of users, with their re-encryption functions. */
 const REENCRYPTIONS = [

@@ -8,7 +8,8 @@ import {
   hookTokenOwner,
   secretOwner,
 } from '@commonplace/automations/secrets';
-import { createEnvelope, parseMasterKeys } from '@commonplace/kit/secrets';
+import { requireKeys } from '@commonplace/kit/installation';
+import { createEnvelope, parseMasterKeys, SECRETS_KEY } from '@commonplace/kit/secrets';
 import type { Collection } from '@commonplace/kit/store';
 import { createFormTokens, type FormRecord, formCollection } from '@commonplace/resources/secrets';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -62,6 +63,27 @@ test('two runs with a restart between them re-encrypt every secret with a new ke
   expect(readFileSync(`${keyFile()}.former`, 'utf8').trim()).toBe(old);
   for (const { stdout, stderr } of [first, second])
     for (const key of [old, now]) expect(stdout + stderr).not.toContain(key);
+});
+
+test('refuses to re-encrypt before the system has started with the new key', async () => {
+  const records = folder.database.installation();
+  await records.insert({ installationId: 'here', origin: 'new', bound: [], keys: {} });
+  const start = () => {
+    const keys = new Map([[SECRETS_KEY.variable, parseMasterKeys(readFileSync(keyFile(), 'utf8'))]]);
+    return requireKeys(records, keys, { adopt: false, nameOf: (variable) => variable });
+  };
+  await start();
+  await add('one', envelope().seal('one', owner('one')));
+  const env = { COMMONPLACE_DATA_DIR: folder.dataDir };
+  expect((await commonplace(['rotate-secrets'], env)).code).toBe(0);
+  const both = readFileSync(keyFile(), 'utf8');
+  const early = await commonplace(['rotate-secrets'], env);
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('has not started with the new key yet')]);
+  expect(readFileSync(keyFile(), 'utf8')).toBe(both);
+  await start();
+  expect((await commonplace(['rotate-secrets'], env)).code).toBe(0);
+  await start();
+  expect(envelope().open(await sealedOf('one'), owner('one'))).toBe('one');
 });
 
 test('resumes after an interrupted run', async () => {

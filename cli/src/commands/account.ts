@@ -5,6 +5,7 @@ import { readConfigs } from '@commonplace/kit/config';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
+import { requireOwnSecret } from '../own-secret.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
@@ -121,6 +122,7 @@ async function withAdmin<T>(context: Context, act: (admin: SecurityAdmin) => Pro
       { identity: { secrets: identityConfig.secrets } },
       withKeyFiles(context.env, places.dataDir),
     ).identity;
+    await requireOwnSecret(beside.installation, secrets);
     return await act(await openSecurityAdmin(beside.store, secrets));
   } catch (error) {
     throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;

@@ -7,11 +7,13 @@ import {
   openKeyAdmin,
 } from '@commonplace/identity/key-admin';
 import { readConfigs } from '@commonplace/kit/config';
+import type { InstallationRecords } from '@commonplace/kit/installation';
 import type { Store } from '@commonplace/kit/store';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
+import { requireOwnSecret } from '../own-secret.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 import { parseTime } from './time.js';
@@ -82,12 +84,13 @@ interface NewKeyOptions {
 }
 
 async function withAdmin<T>(context: Context, act: (admin: KeyAdmin) => Promise<T>): Promise<T> {
-  return withStore(context, 'identity', async (store) => {
+  return withStore(context, 'identity', async (store, installation) => {
     const { secrets, keyLifetimeDays } = identityConfig;
     const settings = readConfigs(
       { identity: { secrets, keyLifetimeDays } },
       withKeyFiles(context.env, readPlaces(context.env).dataDir),
     ).identity;
+    await requireOwnSecret(installation, settings.secrets);
     return act(await openKeyAdmin(store, settings));
   });
 }
@@ -106,12 +109,16 @@ async function findOrg(context: Context, which: string): Promise<KeyOrg> {
 }
 
 /** Opens the records of a service while `act` runs. */
-async function withStore<T>(context: Context, service: string, act: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  context: Context,
+  service: string,
+  act: (store: Store, installation: InstallationRecords) => Promise<T>,
+): Promise<T> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, service);
   if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
   try {
-    return await act(beside.store);
+    return await act(beside.store, beside.installation);
   } catch (error) {
     throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;
   } finally {

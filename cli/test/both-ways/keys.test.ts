@@ -53,6 +53,15 @@ test('creates a key for an owner without one while the system runs, and revokes 
   expect((await keys('list', '--revoked')).answer.keys).toHaveLength(2);
 });
 
+test.each([
+  ['keys', 'create', '--email', 'owner@localhost'],
+  ['account', 'reset-password', 'owner@localhost', '--link'],
+])('refuses another secret than the one of the system: commonplace %s %s', async (...args) => {
+  const places = { ...system.places, COMMONPLACE_SECRET_KEY: 'f'.repeat(64) };
+  const { code, stdout, stderr } = await commonplace(args, places);
+  expect([code, stdout, stderr]).toEqual([78, '', expect.stringContaining('is not the key of this database')]);
+});
+
 test.each([' \t ', 'a\nb', '\u001b[31mred', 'x'.repeat(256)])('refuses %j as the name of a key', async (name) => {
   const { code, answer } = await keys('create', '--email', system.owner.email, '--name', name);
   expect(code).toBe(name.trim() === '' ? 64 : 1);

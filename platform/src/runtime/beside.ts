@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParkedEvents } from '@commonplace/kit/events';
+import type { InstallationRecords } from '@commonplace/kit/installation';
 import type { Store } from '@commonplace/kit/store';
 import { DATABASE_FILE } from './adapters.js';
 
 /** The store of one service, for a command that runs next to the system or while it is stopped. */
 export interface StoreBeside {
   readonly store: Store;
+  /** The installation that the records belong to, with the keys that the last start of the service had. */
+  readonly installation: InstallationRecords;
   close(): Promise<void>;
 }
 
@@ -24,13 +27,17 @@ export async function openStoreBeside(
   if (mongodbUrl !== undefined) {
     const { openMongoDatabase } = await import('@commonplace/adapters/mongo');
     const database = await openMongoDatabase({ url: mongodbUrl });
-    return { store: database.store(service), close: () => database.close() };
+    return {
+      store: database.store(service),
+      installation: database.installationOf(service),
+      close: () => database.close(),
+    };
   }
   const file = join(dataDir, DATABASE_FILE);
   if (!existsSync(file)) return undefined;
   const { openSqliteDatabase } = await import('@commonplace/adapters/sqlite');
   const database = await openSqliteDatabase({ file });
-  return { store: database.store(service), close: () => database.close() };
+  return { store: database.store(service), installation: database.installation(), close: () => database.close() };
 }
 
 /** The parked events of all consumers, for a command that runs next to the system or while it is stopped. */
