@@ -61,6 +61,19 @@ test('reports no problem before the first start, and creates nothing', async () 
   expect(existsSync(dataDir)).toBe(false);
 });
 
+test('warns of a proxy that no setting names', async () => {
+  const settings = { COMMONPLACE_PUBLIC_URL: 'https://work.example.com' };
+  const unnamed = await doctor(settings);
+  expect(unnamed.of('configuration')).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('COMMONPLACE_TRUSTED_PROXIES'),
+  });
+  const named = await doctor({ ...settings, COMMONPLACE_TRUSTED_PROXIES: '10.0.0.0/8' });
+  expect(named.of('configuration')).toMatchObject({ status: 'ok' });
+  const other = await doctor(settings, '--service', 'resources');
+  expect(other.of('configuration')).toMatchObject({ status: 'ok' });
+});
+
 test('reports all invalid settings together, and names of unknown settings', async () => {
   const settings = { COMMONPLACE_PORT: 'high', COMMONPLACE_SIGN_UP: 'some', COMMONPLACE_POTR: '1' };
   const { code, of } = await doctor(settings);

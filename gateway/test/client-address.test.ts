@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { silentLog } from '@commonplace/kit/log';
 import { describe, expect, test } from '@jest/globals';
 import Koa from 'koa';
 import { nameRequest } from '../src/middleware/request.js';
 import type { State } from '../src/middleware/state.js';
+import { watchUnnamedProxies } from '../src/middleware/unnamed-proxies.js';
 
 /** Returns the client address that a request is attributed to, by the headers that it carries. */
 async function clientOf(trustedProxies: string[], headers: Record<string, string>): Promise<string> {
@@ -48,5 +50,47 @@ describe('the address of a client', () => {
     expect(await clientOf(['127.0.0.1'], { Forwarded: FORGED.Forwarded, 'X-Real-IP': '203.0.113.9' })).toBe(
       '127.0.0.1',
     );
+  });
+});
+
+describe('a proxy that the settings do not name', () => {
+  const request = (remoteAddress: string, forwardedFor?: string) =>
+    ({ headers: { 'x-forwarded-for': forwardedFor }, socket: { remoteAddress } }) as unknown as IncomingMessage;
+  /** Returns the proxies that are logged when requests arrive at the given milliseconds. */
+  function logged(requests: readonly (readonly [number, IncomingMessage, string])[]): unknown[] {
+    const lines: unknown[] = [];
+    let now = 0;
+    const log = { ...silentLog, warn: (event: string, fields?: object) => lines.push({ event, ...fields }) };
+    const watch = watchUnnamedProxies(log, () => now);
+    for (const [at, one, clientIp] of requests) {
+      now = at;
+      watch(one, clientIp);
+    }
+    return lines;
+  }
+  const line = (proxy: string) => ({ event: 'proxy.not_named', proxy, setting: 'COMMONPLACE_TRUSTED_PROXIES' });
+
+  test.each([
+    ['the only one', '10.1.2.3', '203.0.113.9', '10.1.2.3'],
+    ['on the same machine', '::ffff:127.0.0.1', '203.0.113.9', '::ffff:127.0.0.1'],
+    ['behind one that is named', '127.0.0.1', '203.0.113.9, 10.1.2.3', '10.1.2.3'],
+    ['of a cloud', '100.64.0.7', '203.0.113.9', '100.64.0.7'],
+  ])('is logged: %s', (_, remote, forwardedFor, clientIp) => {
+    expect(logged([[1_000, request(remote, forwardedFor), clientIp]])).toEqual([line(clientIp)]);
+  });
+
+  test.each([
+    ['no proxy', '10.1.2.3', undefined, '10.1.2.3'],
+    ['a named proxy', '10.1.2.3', '203.0.113.9', '203.0.113.9'],
+    ['a named proxy of a private network', '10.1.2.3', '192.168.1.5', '192.168.1.5'],
+    ['a header that anybody on the internet can send', '203.0.113.9', '198.51.100.7', '203.0.113.9'],
+  ])('is not: %s', (_, remote, forwardedFor, clientIp) => {
+    expect(logged([[1_000, request(remote, forwardedFor), clientIp]])).toEqual([]);
+  });
+
+  test('is logged once an hour, whatever arrives', () => {
+    const unnamed = request('10.1.2.3', '203.0.113.9');
+    const at = (ms: number) => [ms, unnamed, '10.1.2.3'] as const;
+    expect(logged([at(1_000), at(2_000), at(3_600_999), at(3_601_001)])).toHaveLength(2);
   });
 });

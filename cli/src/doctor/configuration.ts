@@ -7,7 +7,8 @@ export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly st
   return {
     name: 'configuration',
     run: () => {
-      const chosen = Object.entries(allTables).filter(([name]) => services.length === 0 || isRead(name, services));
+      const isChosen = (name: string) => services.length === 0 || name === 'process' || services.includes(name);
+      const chosen = Object.entries(allTables).filter(([name]) => isChosen(name));
       const problems = problemsOf(Object.fromEntries(chosen.map(([name, table]) => [name, hidden(table)])), env);
       if (((env.COMMONPLACE_MONGODB_URL || '') === '') !== ((env.COMMONPLACE_NATS_URL || '') === '')) {
         problems.push('COMMONPLACE_MONGODB_URL and COMMONPLACE_NATS_URL go together: set both or neither');
@@ -15,13 +16,27 @@ export function configurationCheck(env: NodeJS.ProcessEnv, services: readonly st
       const unknown = unknownVariables(env);
       const facts = { problems, unknown: unknown.map(({ name }) => name) };
       if (problems.length > 0) return failed(problems.join('; '), facts);
-      if (unknown.length > 0) return warning(`no service reads ${unknown.map(nameWithSuggestion).join(', ')}`, facts);
+      const warnings = [
+        ...(unknown.length > 0 ? [`no service reads ${unknown.map(nameWithSuggestion).join(', ')}`] : []),
+        ...(isChosen('gateway') && lacksProxies(env) ? [NO_PROXIES] : []),
+      ];
+      if (warnings.length > 0) return warning(warnings.join('; '), facts);
       return ok('all settings can be read', facts);
     },
   };
 }
 
-const isRead = (name: string, services: readonly string[]) => name === 'process' || services.includes(name);
+/** Returns whether a proxy must be in front, because the product itself serves no https, and none is named. */
+function lacksProxies({
+  COMMONPLACE_PUBLIC_URL: url = '',
+  COMMONPLACE_TRUSTED_PROXIES: proxies = '',
+}: NodeJS.ProcessEnv) {
+  return /^https:/i.test(url) && proxies === '';
+}
+
+const NO_PROXIES =
+  'COMMONPLACE_PUBLIC_URL is https, which a proxy has to serve, but COMMONPLACE_TRUSTED_PROXIES names none: limits and ' +
+  'the log take everybody behind it for one client';
 
 function problemsOf(tables: Record<string, Table>, env: NodeJS.ProcessEnv): string[] {
   try {

@@ -10,6 +10,7 @@ import { batchedCallOf } from '../in-process.js';
 import { beginEntry } from './access-log.js';
 import { beginTrace, endTrace } from './observe.js';
 import type { State } from './state.js';
+import { watchUnnamedProxies } from './unnamed-proxies.js';
 
 export type RequestSettings = Pick<
   Settings,
@@ -24,6 +25,7 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
   const { trustedProxies } = settings;
   const securityHeaders = createSecurityHeaders(settings);
   const trust = proxyAddr.compile([...trustedProxies]);
+  const watchProxies = watchUnnamedProxies(log);
   return async (ctx, next) => {
     const requestId = newRequestId();
     ctx.state.requestId = requestId;
@@ -31,6 +33,7 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
     const batched = batchedCallOf(ctx.req);
     if (batched !== undefined) ctx.state.batched = batched;
     ctx.state.clientIp = trustedProxies.length === 0 ? (ctx.req.socket.remoteAddress ?? '') : proxyAddr(ctx.req, trust);
+    if (batched === undefined) watchProxies(ctx.req, ctx.state.clientIp);
     ctx.state.clientNetwork = countedNetwork(ctx.state.clientIp, settings.ipv6Prefix);
     const { res } = ctx;
     res.setHeader('X-Request-Id', requestId);
