@@ -12,6 +12,7 @@ import { restoreBackup } from '../src/backup/restore.js';
 import { takeBackup } from '../src/backup/take.js';
 import { EXIT } from '../src/exit.js';
 import { type Progress, silentProgress } from '../src/progress.js';
+import { commonplace } from './commonplace.js';
 import { type DataFolder, makeDataFolder } from './data-folder.js';
 
 let folder: DataFolder;
@@ -114,6 +115,15 @@ describe.each(['backup', 'backup.tar'])('to %s', (to) => {
     expect(await filesBelow(join(folder.dataDir, BLOBS))).toEqual([]);
     await restore(to, 'restored');
     expect(await contentOf(at('restored'))).toEqual(contentIn(manifest));
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing where %s ends it', async (signal) => {
+    for (let i = 0; i < 20; i++) await folder.addBlob(1_000_000);
+    const args = ['backup', '--to', at(to), '--data-dir', folder.dataDir];
+    const ended = await commonplace(args, {}, (text, kill) => text.includes('Copying the records') && kill(signal));
+    expect(ended.code).toBeNull();
+    expect((await filesBelow(folder.home)).filter((path) => /backup|stage/.test(path))).toEqual([]);
+    expect((await commonplace(args)).code).toBe(EXIT.ok);
   });
 
   test('refuses a target that exists, and restores only into an empty folder', async () => {

@@ -12,7 +12,7 @@ export interface Ended {
 export function commonplace(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  onStderr: (text: string, kill: () => void) => void = () => {},
+  onStderr: (text: string, kill: (signal?: NodeJS.Signals) => void) => void = () => {},
   encoding: BufferEncoding = 'utf8',
 ): Promise<Ended> {
   const child = spawn(process.execPath, [join(ROOT, 'cli/commonplace.mjs'), ...args], {
@@ -25,7 +25,7 @@ export function commonplace(
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
-    onStderr(text, () => child.kill('SIGKILL'));
+    onStderr(text, (signal = 'SIGKILL') => child.kill(signal));
   });
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
 }

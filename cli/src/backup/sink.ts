@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, statSync } from 'node:fs';
+import { createWriteStream, readdirSync, rmSync, statSync } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeFolder } from '@commonplace/kit/durable';
 import { pack as createPack, type Pack } from 'tar-stream';
+import { clearOnExit } from '../clear-on-exit.js';
 import { CommandError, EXIT } from '../exit.js';
 import {
   CONCURRENCY,
@@ -50,6 +51,11 @@ async function openFolder(folder: string): Promise<Sink> {
   if (there?.isDirectory() === false) throw new CommandError(EXIT.taken, `${folder} already exists, and is no folder`);
   makeFolder(folder);
   if ((await readdir(folder)).length > 0) throw new CommandError(EXIT.taken, `${folder} is not empty`);
+  const clear = () => {
+    const written = isNew ? [folder] : readdirSync(folder).map((name) => join(folder, name));
+    for (const path of written) rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const forget = clearOnExit(clear);
   return {
     atOnce: CONCURRENCY,
     requireRoom: (bytes) => requireRoom(folder, bytes),
@@ -60,10 +66,11 @@ async function openFolder(folder: string): Promise<Sink> {
       await writeDurable(join(folder, SEAL), once(`${sha256Of(manifest)}\n`));
       await syncFolder(folder);
       await syncFolder(dirname(folder));
+      forget();
     },
     async abort() {
-      for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
-      if (isNew) await rm(folder, { recursive: true, force: true });
+      clear();
+      forget();
     },
   };
 }
@@ -75,6 +82,7 @@ export async function openArchive(file: string): Promise<Sink> {
   makeFolder(dirname(file));
   const part = `${file}.part`;
   await rm(part, { force: true });
+  const forget = clearOnExit(() => rmSync(part, { force: true }));
   const archive = packArchive((bytes) => pipeline(bytes, createWriteStream(part, { flags: 'wx', mode: 0o600 })));
   return {
     atOnce: 1,
@@ -86,10 +94,12 @@ export async function openArchive(file: string): Promise<Sink> {
       await handle.sync().finally(() => handle.close());
       await rename(part, file);
       await syncFolder(dirname(file));
+      forget();
     },
     async abort() {
       await archive.abort();
       await rm(part, { force: true });
+      forget();
     },
   };
 }

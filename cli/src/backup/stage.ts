@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { backUp } from '@commonplace/adapters/sqlite';
 import { BLOB_FOLDER, FILES_FOLDER } from '@commonplace/files/blobs';
 import { DATABASE_FILE } from '@commonplace/platform/runtime';
+import { clearOnExit } from '../clear-on-exit.js';
 import { filesBelow, linkFile } from './files.js';
 
 const PREFIX = '.backup-stage-';
@@ -26,8 +27,7 @@ export interface Stage {
 export async function openStage(dataDir: string): Promise<Stage> {
   await removeStale(dataDir);
   const folder = await mkdtemp(join(dataDir, PREFIX));
-  const clear = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', clear);
+  const forget = clearOnExit(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   const blobs = join(dataDir, FILES_FOLDER, BLOB_FOLDER);
   const database = join(folder, DATABASE_FILE);
   const keys = new Set<string>();
@@ -50,7 +50,7 @@ export async function openStage(dataDir: string): Promise<Stage> {
     },
     async remove() {
       await rm(folder, { recursive: true, force: true });
-      process.off('exit', clear);
+      forget();
     },
   };
 }
