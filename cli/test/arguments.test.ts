@@ -89,6 +89,29 @@ test('a file is no target for a folder', async () => {
   expect(await run('restore', '--from', at('whole'), '--to', at('file'))).toBe(EXIT.taken);
 });
 
+test('a file is no folder of backups', async () => {
+  writeFileSync(at('one.tar'), '');
+  for (const args of [
+    ['backup', '--into', at('one.tar')],
+    ['restore', '--newest', '--from', at('one.tar'), '--to', at('restored')],
+  ]) {
+    expect([args, await run(...args)]).toEqual([args, EXIT.usage]);
+  }
+  expect(err).toContain(`${at('one.tar')} is a file, not a folder of backups`);
+});
+
+test('a backup within the data folder comes with a warning', async () => {
+  for (const [place, isInside] of [
+    [join(folder.dataDir, 'backups'), true],
+    [`${folder.dataDir}-backups`, false],
+  ] as const) {
+    out = '';
+    expect(await run('backup', '--into', place, '--json')).toBe(EXIT.ok);
+    const warning = expect.stringContaining('is lost with it');
+    expect(JSON.parse(out).warnings).toEqual(isInside ? [warning] : []);
+  }
+});
+
 test('--keep never deletes the backup that was just made, and warns of names of the future', async () => {
   const [old, future] = ['2025-01-01', '2999-01-01'].map((day) => `commonplace-${day}t01-30-00z.tar`) as [
     string,

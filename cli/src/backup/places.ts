@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { CommandError, EXIT } from '../exit.js';
 
 const BUCKET = /^https?:\/\//;
@@ -24,4 +24,9 @@ export function localPath(place: string): string {
 /** Removes credentials from the URL of a place, so that it can be shown. */
 export function withoutKey(place: string): string {
   return place.replace(/^([a-z][a-z\d+.-]*:\/\/)[^@/]*@/i, '$1');
+}
+
+/** Returns whether a path is a folder or below it. */
+export function isWithin(folder: string, path: string): boolean {
+  return !`${relative(folder, path)}${sep}`.startsWith(`..${sep}`);
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -62,6 +63,8 @@ export async function deleteOlder(series: Series, keep: number, added: string): 
 }
 
 async function openInFolder(folder: string): Promise<Series> {
+  if (statSync(folder, { throwIfNoEntry: false })?.isFile())
+    throw new CommandError(EXIT.usage, `${folder} is a file, not a folder of backups`);
   return {
     async list() {
       const names = await readdir(folder).catch((error): string[] => {

@@ -1,7 +1,7 @@
 import { noteBackup } from '@commonplace/platform/runtime';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { KEY_FILES, type Manifest } from '../backup/manifest.js';
-import { withoutKey } from '../backup/places.js';
+import { isWithin, parseBucketUrl, withoutKey } from '../backup/places.js';
 import { deleteOlder, nameOf, openSeries } from '../backup/series.js';
 import { type Sink, STANDARD_OUTPUT } from '../backup/sink.js';
 import { sizeOf } from '../backup/source.js';
@@ -42,7 +42,11 @@ export function backupCommand(context: Context): Command {
       // The note only serves the metric of the age of backups. The user may have read access only, so failures are ignored.
       await noteBackup(dataDir).catch(() => {});
       const seconds = Math.round(performance.now() - began) / 1000;
-      const warnings = [...newer.map(nameOfFuture), ...warningsOf(manifest)];
+      const warnings = [
+        ...newer.map(nameOfFuture),
+        ...warningsOf(manifest),
+        ...(isLostWith(dataDir, into ?? (to as string)) ? [`the backup is in ${dataDir}, and is lost with it`] : []),
+      ];
       const { files, ...about } = manifest;
       const bytes = sizeOf(manifest);
       const forPrograms = { to: place, seconds, bytes, files: files.length, ...about, warnings, deleted };
@@ -84,6 +88,9 @@ async function addTo(into: string, keep: number | undefined, take: (sink: Sink) 
     await series.close();
   }
 }
+
+const isLostWith = (dataDir: string, place: string): boolean =>
+  place !== STANDARD_OUTPUT && parseBucketUrl(place) === undefined && isWithin(dataDir, place);
 
 const nameOfFuture = (name: string): string =>
   `${name} is named after a later time than this backup: a clock was wrong, and restore --newest would restore that one`;
