@@ -51,6 +51,7 @@ describe('query language', () => {
     ['数据', { groups: ['数据'] }],
     ['据', { groups: ['据*'] }],
     ['训练数据', { groups: ['训练', '数据'], boosts: ['训练 练数 数据'] }],
+    ['東京都', { groups: ['京都'], boosts: ['东京 京都'] }],
     ['"训练数据"', { groups: ['训练 练数 数据'] }],
     ['手机iPhone', { groups: ['手机 机 iphon*'] }],
     ['iPhone手', { groups: ['iphon 手*'] }],

@@ -119,7 +119,7 @@ export function parseQuery(query: string): QueryPlan {
       words.push(...groups);
       written.push(chunk.text);
       if (chunk.quoted) plan.phrases.push(...groups.filter(({ terms }) => terms.length > 1));
-      if (groups.length > 1) plan.boosts.push(...phraseOf(chunk));
+      plan.boosts.push(...phraseOf(chunk).filter((whole) => groups.length > 1 || isLonger(whole, groups[0])));
     }
   }
   const significant = withoutStopWords(words);
@@ -153,6 +153,9 @@ function* chunksOf(query: string): Generator<Chunk> {
 function operand(chunk: Chunk, operator: string): string | undefined {
   return chunk.text.startsWith(`${operator}:`) ? chunk.text.slice(operator.length + 1) : undefined;
 }
+
+/** Returns whether a phrase has terms that its only word lacks: characters beside it, as in `東京都`, read as 東 and 京都. */
+const isLonger = (phrase: Group, word: Group | undefined): boolean => phrase.terms.length > (word?.terms.length ?? 0);
 
 /** Returns the whole chunk as one phrase; empty when it contains no term. */
 function phraseOf(chunk: Chunk): Group[] {

@@ -69,6 +69,15 @@ export function languageDuties(use: Use): void {
     expect(await ids('"训练数据"')).toEqual(['whole']);
   });
 
+  test('ranks the whole above its parts if single characters stand beside a word', async () => {
+    const { hold, ids, only } = use();
+    const whole = entry('whole', { text: '東京都の庁舎について' });
+    await hold(whole);
+    expect(marked((await only('東京都')).snippets.text)).toEqual(['東京都']);
+    await hold(entry('parts', { text: '京都府の寺。京都の紅葉、京都の寺院' }), whole);
+    expect(await ids('東京都')).toEqual(['whole', 'parts']);
+  });
+
   test('matches simplified and traditional Chinese', async () => {
     const { hold, ids, only } = use();
     await hold(entry('t', { text: '繁體中文檢索' }), entry('x', { text: 'else' }));
