@@ -86,7 +86,7 @@ export async function createCellOf(
     }
     const found = follows.get(column.id)?.(row) ?? NOT_AVAILABLE;
     if (typeof found === 'string') return cellError(found);
-    const cells = found.rows.map((each) => found.cell(each, found.column));
+    const cells = found.rows.map((each) => named(found.cell(each, found.column), found.column));
     return column.type === 'lookup' ? lookupValues(cells) : rollupValue(cells, column);
   }
 
@@ -105,7 +105,7 @@ export async function createCellOf(
   return cellOf;
 }
 
-/** Replaces the ids of choices by their names, as formulas use names. */
+/** Replaces the ids of choices by their names: formulas use names, and another table does not have the ids. */
 function named(cell: Cell, column: Column): Cell {
   if (column.type === 'select' && cell !== null) return displayText(cell, column, () => undefined);
   if (column.type === 'multi_select') return elementsOf(cell).map((id) => displayText(id, column, () => undefined));

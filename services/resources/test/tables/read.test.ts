@@ -388,6 +388,46 @@ describe('computed columns', () => {
     expect(await tables.write(people, { columns: shown.columns, rows: shown.rows })).toMatchObject({ changed: false });
   });
 
+  test('lookups and rollups of choices have their names', async () => {
+    const choices = [
+      { id: 'opt_1', name: 'Open' },
+      { id: 'opt_2', name: 'Done' },
+    ];
+    const tasks = await tables.create(
+      [
+        { id: 'state', name: 'State', type: 'select', options: { choices } },
+        { id: 'tags', name: 'Tags', type: 'multi_select', options: { choices } },
+      ],
+      [
+        { id: 'a', cells: { state: 'Open', tags: ['Open', 'Done'] } },
+        { id: 'b', cells: { state: 'Done' } },
+      ],
+    );
+    const follow = (id: string, type: string, column: string, more: object = {}) => ({
+      id,
+      name: id,
+      type,
+      options: { link_column_id: 'of', target_column_id: column, ...more },
+    });
+    const id = await tables.create(
+      [
+        { id: 'of', name: 'Of', type: 'link', options: { target_table_id: tasks } },
+        follow('states', 'lookup', 'state'),
+        follow('tags', 'lookup', 'tags'),
+        follow('text', 'rollup', 'state', { function: 'concat' }),
+        follow('first', 'rollup', 'state', { function: 'min' }),
+      ],
+      [[['a', 'b']]],
+    );
+    const names = { states: ['Open', 'Done'], tags: ['Open', 'Done'], text: 'Open, Done', first: 'Done' };
+    expect((await tables.read(id)).rows[0]?.cells).toMatchObject(names);
+    const { rows } = await tables.read(id, {
+      display: true,
+      filter: { and: [{ column: 'states', op: 'contains', value: 'Open' }] },
+    });
+    expect(rows[0]?.cells).toMatchObject({ states: 'Open, Done', text: 'Open, Done' });
+  });
+
   test('a link to a table that the caller may not read shows only an error', async () => {
     const columns = [
       { id: 'who', name: 'Who', type: 'link', options: { target_table_id: '0198aaaa-0000-7000-8000-000000000001' } },
