@@ -95,7 +95,7 @@ export function readOptions(
     }
   }
   for (const key of REQUIRED[type] ?? []) {
-    if (!Object.hasOwn(given, key))
+    if ((given[key] ?? null) === null)
       faults.add(`${param}.${key}`, 'missing_field', `A column of type ${type} needs ${key}.`);
   }
   if (type === 'select' || type === 'multi_select') options.choices ??= [];

@@ -386,6 +386,12 @@ describe('refusals', () => {
       'invalid_value',
     ],
     ['a formula column without a formula', [{ name: 'A', type: 'formula' }], [], 'missing_field'],
+    [
+      'a formula column whose formula is null',
+      [{ name: 'A', type: 'formula', options: { expression: null } }],
+      [],
+      'missing_field',
+    ],
     ['a URL on two lines', [{ id: 'u', name: 'U', type: 'url' }], [{ u: 'https://a\n.example/' }], 'cell_invalid'],
     ['a default that does not fit', [{ name: 'A', type: 'number', default: 'x' }], [], 'invalid_value'],
     ['an invalid row', [{ name: 'A' }], [1], 'invalid_type'],
