@@ -1,5 +1,5 @@
+import { toInstant, toLocal } from '@commonplace/kit/zones';
 import { Cron } from 'croner';
-import { toInstant, toLocal } from './zones.js';
 
 /** Maximum number of years until the first fire of a pattern. February 29 occurs at least every eight years. */
 const MAX_WAIT_YEARS = 8;

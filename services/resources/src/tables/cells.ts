@@ -1,5 +1,5 @@
 import { UUID_PATTERN } from '@commonplace/kit/id';
-import { choiceName } from './choices.js';
+import { choiceName, splitChoices } from './choices.js';
 import { type Cell, type Column, type ColumnType, isList } from './column.js';
 import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
 import { MAX_CELL_ITEMS, MAX_CELL_JSON, MAX_CELL_TEXT } from './limits.js';
@@ -38,10 +38,10 @@ const TAKES: Partial<Record<ColumnType, Take>> = {
   checkbox: takeFlag,
   date: (value, _, { typecast }) =>
     takeTime(value, typecast ? guessDate : parseDate, 'must be a day, such as 2026-01-31.'),
-  datetime: (value, _, { typecast }) =>
+  datetime: (value, { options: { timezone } }, { typecast }) =>
     takeTime(
       value,
-      typecast ? guessMoment : parseMoment,
+      typecast ? (text) => guessMoment(text, timezone) : parseMoment,
       'must be a time with its zone, such as 2026-01-31T09:00:00Z.',
     ),
   select: takeChoice,
@@ -83,7 +83,7 @@ function takeText(value: unknown, { options }: Column, { typecast }: ConversionT
 }
 
 function takeNumber(value: unknown, { type, options }: Column, { typecast }: ConversionTerms): ConversionResult {
-  const number = typeof value === 'number' ? value : typecast ? castNumber(value, type) : undefined;
+  const number = typeof value === 'number' ? value : typecast ? castNumber(value, type, options.currency) : undefined;
   if (number === undefined || !Number.isFinite(number)) return refuse('must be a number.');
   const min = options.min ?? (type === 'duration' ? 0 : Number.NEGATIVE_INFINITY);
   if (number < min) return refuse(`must be ${min} or more.`);
@@ -112,10 +112,10 @@ function clockSeconds([, sign, ...units]: RegExpExecArray): number {
   return sign === '-' ? -seconds : seconds;
 }
 
-function castNumber(value: unknown, type: ColumnType): number | undefined {
+function castNumber(value: unknown, type: ColumnType, currency?: string): number | undefined {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value !== 'string') return undefined;
-  const text = value.trim();
+  const text = withoutCode(value.trim(), currency);
   if (text.length > MAX_NUMBER_TEXT) return undefined;
   const clock = type === 'duration' ? CLOCK.exec(text) : null;
   if (clock !== null) return clockSeconds(clock);
@@ -123,6 +123,13 @@ function castNumber(value: unknown, type: ColumnType): number | undefined {
   const digits = text.replace(/^[\p{Sc}\s]+|[\p{Sc}\s%]+$/gu, '').replace(/[,\s_](?=\d{3}(?:\D|$))/g, '');
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(digits)) return undefined;
   return percent ? Number(digits) / 100 : Number(digits);
+}
+
+/** Returns an amount without the code of its currency, in front of it or behind it. */
+function withoutCode(text: string, currency: string | undefined): string {
+  if (currency === undefined) return text;
+  if (text.startsWith(currency)) return text.slice(currency.length);
+  return text.endsWith(currency) ? text.slice(0, -currency.length) : text;
 }
 
 function takeFlag(value: unknown, _: Column, { typecast }: ConversionTerms): ConversionResult {
@@ -147,7 +154,7 @@ function takeChoice(value: unknown, column: Column, taking: ConversionTerms): Co
 
 function takeChoices(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const one = taking.typecast && (typeof value === 'number' || typeof value === 'boolean');
-  const list = one ? [String(value)] : itemsOf(value, taking);
+  const list = one ? [String(value)] : itemsOf(value, taking, (text) => splitChoices(column, text));
   if (list === undefined) return refuse('must be a list of ids or names of choices.');
   const ids = new Set<string>();
   for (const text of new Set(list)) {
@@ -171,14 +178,15 @@ function listed(ids: readonly string[], { options }: Column): ConversionResult {
   return take(ids.length === 0 ? null : ids);
 }
 
-function itemsOf(value: unknown, { typecast }: ConversionTerms): string[] | undefined {
+function itemsOf(value: unknown, { typecast }: ConversionTerms, split = splitItems): string[] | undefined {
   if (Array.isArray(value)) {
     const items = typecast ? value.map(plainText) : value;
     return items.every((item): item is string => typeof item === 'string') ? items : undefined;
   }
-  if (!typecast || typeof value !== 'string') return undefined;
-  return value.split(',').flatMap((part) => part.trim() || []);
+  return typecast && typeof value === 'string' ? split(value) : undefined;
 }
+
+const splitItems = (text: string): string[] => text.split(',').flatMap((part) => part.trim() || []);
 
 function takeUrl(value: unknown, column: Column, taking: ConversionTerms): ConversionResult {
   const taken = takeText(value, column, taking);

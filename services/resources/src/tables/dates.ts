@@ -1,3 +1,5 @@
+import { toInstant } from '@commonplace/kit/zones';
+
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?)?([Zz]|[+-]\d{2}:?\d{2})$/;
 const LOOSE_DATE = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[Tt ](.*))?$/;
@@ -28,17 +30,23 @@ export function guessDate(text: string): string | undefined {
 }
 
 /**
- * Returns the time that a text most likely means: UTC if it names no zone, midnight for a day. Undefined if it has a time that
- * does not exist, such as 25:00.
+ * Returns the time that a text most likely means: of the time zone, or UTC, if it names none, and midnight for a day.
+ * Undefined if it has a time that does not exist, such as 25:00.
  */
-export function guessMoment(text: string): string | undefined {
+export function guessMoment(text: string, timezone?: string): string | undefined {
   const trimmed = text.trim();
   const day = guessDate(trimmed);
   if (day === undefined) return undefined;
   const rest = LOOSE_DATE.exec(trimmed)?.[4]?.trim() ?? '';
-  if (!/^\d/.test(rest)) return `${day}T00:00:00.000Z`;
-  const time = `${day}T${ONE_DIGIT_HOUR.test(rest) ? '0' : ''}${rest}`;
-  return parseMoment(time) ?? parseMoment(`${time}Z`);
+  const time = `${day}T${ONE_DIGIT_HOUR.test(rest) ? '0' : ''}${/^\d/.test(rest) ? rest : '00:00'}`;
+  return parseMoment(time) ?? shownMoment(parseMoment(`${time}Z`), timezone);
+}
+
+/** Returns the time at which clocks in a time zone show what those of UTC show at another time. */
+function shownMoment(utc: string | undefined, timezone: string | undefined): string | undefined {
+  if (utc === undefined || timezone === undefined) return utc;
+  const ms = toInstant(timezone, Date.parse(utc));
+  return isMoment(ms) ? new Date(ms).toISOString() : undefined;
 }
 
 /** Returns epoch milliseconds of a stored day or time; NaN for any other text. */

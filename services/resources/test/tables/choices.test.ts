@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { choiceId, choiceName } from '../../src/tables/choices.js';
+import { choiceId, choiceName, splitChoices } from '../../src/tables/choices.js';
 import type { Column } from '../../src/tables/column.js';
 import { MAX_CHOICES } from '../../src/tables/limits.js';
 import { keepColumns } from '../../src/tables/plan-columns.js';
@@ -17,6 +17,18 @@ describe('choices', () => {
     expect(['a', 'b', ' x ', 'y'].map((text) => choiceId(of, text))).toEqual(['a', 'b', 'b', undefined]);
     expect([choiceName(of, 'c'), choiceName(of, 'x')]).toEqual(['x', undefined]);
     expect(choiceId(column([]), 'a')).toBeUndefined();
+  });
+
+  test('whose names have commas are found in a list of names, the longest one first', () => {
+    const of = column([
+      { id: 'a', name: 'red' },
+      { id: 'b', name: 'red, dark' },
+      { id: 'c', name: `1${',1'.repeat(20)}` },
+    ]);
+    expect(splitChoices(of, ' red, dark, blue,,red , red,dark')).toEqual(['red, dark', 'blue', 'red', 'red', 'dark']);
+    expect(splitChoices(of, 'dark, red')).toEqual(['dark', 'red']);
+    expect(splitChoices(of, '1,1')).toEqual(['1', '1']);
+    expect(splitChoices(column([]), ' , ')).toEqual([]);
   });
 
   test('that a write adds are found again once the column has as many as it may have', () => {

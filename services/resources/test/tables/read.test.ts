@@ -167,6 +167,37 @@ test('amounts, shares and numbers are rounded as they are written', async () => 
   ]);
 });
 
+test('amounts, times and choices with commas are written as they are displayed', async () => {
+  const choices = [{ name: 'red, dark' }, { name: 'blue' }];
+  const columns = [
+    { id: 'c', name: 'C', type: 'currency', options: { currency: 'EUR' } },
+    { id: 'at', name: 'At', type: 'datetime', options: { timezone: 'Europe/Berlin' } },
+    { id: 'tags', name: 'Tags', type: 'multi_select', options: { choices } },
+  ];
+  const id = await tables.create(columns, [
+    [12.5, '2026-07-01T10:00:00Z', ['blue', 'red, dark']],
+    [-1, '2026-01-01T23:30:00Z', ['red, dark']],
+  ]);
+  const { columns: kept, rows: raw } = await tables.read(id);
+  const shown = (await tables.read(id, { display: true })).rows;
+  expect(shown[0]?.cells).toEqual({ c: '12.50 EUR', at: '2026-07-01 12:00:00', tags: 'blue, red, dark' });
+  const written = await tables.write(id, { columns: kept, rows: shown, typecast: true });
+  expect(written.columns).toEqual(kept);
+  expect(written.rows.map(({ cells }) => cells)).toEqual(raw.map(({ cells }) => cells));
+  const other = tables.write(id, { columns: kept, rows: [{ c: '3 USD' }], typecast: true });
+  await expect(other).rejects.toMatchObject({ reason: 'cell_invalid' });
+  const { rows } = await tables.write(id, {
+    columns: kept,
+    rows: [{ c: 'EUR 3', at: '2026-03-29 02:30' }, { at: '2026-07-01T10:00+00:00' }, { at: '2026-07-01' }],
+    typecast: true,
+  });
+  expect(rows.map(({ cells }) => [cells.c, cells.at])).toEqual([
+    [3, '2026-03-29T01:00:00.000Z'],
+    [null, '2026-07-01T10:00:00.000Z'],
+    [null, '2026-06-30T22:00:00.000Z'],
+  ]);
+});
+
 test('values of JSON are displayed as JSON, also lists', async () => {
   const values = [[1], [{ a: 1 }, [2, null]], [], { a: [1] }, 'text', 1.5, true];
   const rows = values.map((j, i) => ({ id: `r${i}`, cells: { j } }));
