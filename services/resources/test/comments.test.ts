@@ -287,14 +287,15 @@ describe('mentions', () => {
 });
 
 describe('an anchor', () => {
+  const write = async (text: string) => {
+    const content = Buffer.from(JSON.stringify(text));
+    const request = ReplaceContentRequest.fromPartial({ resourceId, content });
+    await world.content.replaceContent(request, await world.stage.as(editor));
+  };
+
   test('is active while its passage exists, and again when the passage is restored', async () => {
     const { anchor } = await say({ anchor: { quote: 'brown fox', prefix: 'quick ' } });
     expect(anchor).toMatchObject({ quote: 'brown fox', prefix: 'quick ', state: AnchorState.ACTIVE });
-    const write = async (text: string) => {
-      const content = Buffer.from(JSON.stringify(text));
-      const request = ReplaceContentRequest.fromPartial({ resourceId, content });
-      await world.content.replaceContent(request, await world.stage.as(editor));
-    };
     const state = async () => (await list()).items[0]?.anchor?.state;
     await write('Something else.');
     expect(await state()).toBe(AnchorState.ORPHANED);
@@ -303,17 +304,25 @@ describe('an anchor', () => {
   });
 
   test('follows the block of its passage through edits, despite marks', async () => {
-    const write = async (text: string) => {
-      const content = Buffer.from(JSON.stringify(text));
-      const request = ReplaceContentRequest.fromPartial({ resourceId, content });
-      await world.content.replaceContent(request, await world.stage.as(editor));
-    };
     await write('# Title\n\nThe **quick brown** fox jumps.\n\nAnother paragraph.\n');
     const { anchor } = await say({ anchor: { quote: 'quick brown fox', suffix: ' jumps' } });
     expect(anchor).toMatchObject({ blockId: expect.any(String), state: AnchorState.ACTIVE });
     await write('Before it.\n\n# Title\n\nThe **quick brownish** fox jumps.\n\nAnother paragraph.\n');
     const [comment] = (await list()).items;
     expect(comment?.anchor).toMatchObject({ blockId: anchor?.blockId, state: AnchorState.ACTIVE });
+  });
+
+  test('names the block in which its passage is now, when the document is written anew', async () => {
+    await write('The quick brown fox jumps.\n');
+    const { anchor: first } = await say({ anchor: { quote: 'The quick brown fox' } });
+    await write('');
+    expect((await list()).items[0]?.anchor).toEqual({ ...first, state: AnchorState.ORPHANED });
+    await write('Yesterday: The quick brown fox, twice.\n');
+    const moved = (await list()).items[0]?.anchor;
+    expect(moved).toMatchObject({ quote: 'The quick brown fox', state: AnchorState.ACTIVE });
+    expect(moved?.blockId).not.toBe(first?.blockId);
+    const { anchor: second } = await say({ anchor: { quote: 'Yesterday' } });
+    expect(second?.blockId).toBe(moved?.blockId);
   });
 
   test('that is not found is kept as orphaned', async () => {

@@ -6,28 +6,36 @@ import type { Node } from '../domain/node.js';
 import type { CommentParts } from './parts.js';
 import type { Anchor, Comment } from './records.js';
 
-/** Caches whether the passage of a comment occurs in a version of its document; anchors never change. */
-const known = new LRUCache<string, boolean>({ maxSize: 50_000, sizeCalculation: () => 1 });
+/**
+ * Caches the id of the block that contains the passage of a comment in a version of its document, `''` if none does;
+ * anchors never change.
+ */
+const known = new LRUCache<string, string>({ max: 50_000 });
 
-/** Returns the ids of the comments whose passage occurs in the current document. */
+/** Returns the blocks of the current document that contain the passages of comments, by the ids of the comments. */
 export async function foundAnchors(
   parts: CommentParts,
   node: Node,
   comments: readonly Comment[],
   context: CallContext,
-): Promise<Set<string>> {
+): Promise<Map<string, string>> {
   const anchored = comments.filter(({ anchor }) => anchor !== undefined);
   const keyOf = ({ id }: Comment) => `${id}:${node.contentVersion}`;
   const open = anchored.filter((comment) => !known.has(keyOf(comment)));
   if (open.length > 0) {
     const doc = await parts.kinds.document.blocks(node, context);
     for (const comment of open) {
-      known.set(keyOf(comment), find(doc, comment.anchor as Anchor) !== undefined);
+      known.set(keyOf(comment), find(doc, comment.anchor as Anchor)?.block_id ?? '');
       // Searching a long document takes milliseconds, so other requests get a turn in between.
       await turn();
     }
   }
-  return new Set(anchored.filter((comment) => known.get(keyOf(comment))).map(({ id }) => id));
+  return new Map(
+    anchored.flatMap((comment) => {
+      const blockId = known.get(keyOf(comment));
+      return blockId ? [[comment.id, blockId]] : [];
+    }),
+  );
 }
 
 /** Returns an anchor with the id of the block that now contains its passage, so that the anchor follows the block. */

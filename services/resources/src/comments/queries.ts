@@ -60,8 +60,8 @@ export async function countComments(
 }
 
 /**
- * Returns the messages of comments, with placeholders for what is hidden from the caller; the state of their anchors
- * refers to the current document.
+ * Returns the messages of comments, with placeholders for what is hidden from the caller; states and blocks of their
+ * anchors are those in the current document.
  */
 export async function commentMessages(
   parts: CommentParts,
@@ -84,7 +84,7 @@ export async function commentMessages(
     const shown = body === undefined ? undefined : await parts.bodies.shown(requester, body, hidden);
     const html = shown === undefined ? undefined : await parts.bodies.html(requester, shown);
     const shownComment = { ...comment, body: shown, anchor };
-    messages.push(commentMessage(shownComment, html, found.has(comment.id), context.caller.userId));
+    messages.push(commentMessage(shownComment, html, found.get(comment.id), context.caller.userId));
     await breathe();
   }
   return messages;
@@ -93,11 +93,11 @@ export async function commentMessages(
 function commentMessage(
   comment: Comment,
   bodyHtml: string | undefined,
-  found: boolean,
+  blockId: string | undefined,
   userId: string,
 ): CommentMessage {
   const { anchor, body } = comment;
-  const state = found ? AnchorState.ACTIVE : AnchorState.ORPHANED;
+  const place = blockId === undefined ? { state: AnchorState.ORPHANED } : { state: AnchorState.ACTIVE, blockId };
   return {
     id: comment.id,
     resourceId: comment.resourceId,
@@ -105,7 +105,7 @@ function commentMessage(
     parentCommentId: comment.parentId,
     body,
     bodyHtml,
-    anchor: anchor && { ...NO_CONTEXT, ...anchor, state },
+    anchor: anchor && { ...NO_CONTEXT, ...anchor, ...place },
     status: comment.status === 'open' ? CommentStatus.OPEN : CommentStatus.RESOLVED,
     resolvedBy: comment.resolvedBy && actorMessage(comment.resolvedBy),
     resolvedAt: comment.resolvedAt,
