@@ -68,12 +68,17 @@ test('facets are null unless they are requested, and each requested one is prese
   expect(asked.data.facets).toEqual({ type: { values: [] }, tag: { values: [] } });
 });
 
-test('an empty list of ids is refused and deletes nothing', async () => {
+test('an empty list of ids, or null, is refused and deletes nothing', async () => {
   const { id } = await create({ name: 'Kept', workspace_id: workspaceId });
   await owner.del(`/resources/${id}`);
   const trash = `/workspaces/${workspaceId}/trash`;
-  const body = { resource_ids: [] };
-  for (const refused of [await owner.del(`${trash}?resource_ids=`), await owner.send('DELETE', trash, body)]) {
+  const empty = { resource_ids: [] };
+  const none = { resource_ids: null };
+  for (const refused of [
+    await owner.del(`${trash}?resource_ids=`),
+    await owner.send('DELETE', trash, empty),
+    await owner.send('DELETE', trash, none),
+  ]) {
     expect([refused.status, refused.error.code, refused.error.param]).toEqual([400, 'invalid_value', 'resource_ids']);
   }
   const { data } = await owner.get<List<TrashItem>>(`${trash}?q=Kept`);

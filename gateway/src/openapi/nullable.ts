@@ -4,7 +4,7 @@ import type { Direction } from './values.js';
 
 /**
  * Returns whether a field may be null. In an update, null clears a field if the rules allow it; in other requests it
- * means the same as an absent field. In answers, lists and values that are always present are never null; a map is null
+ * means the same as an absent field, or is refused. In answers, lists and values that are always present are never null; a map is null
  * only if it is nullable and empty.
  */
 export function isNullable(
@@ -13,7 +13,7 @@ export function isNullable(
 ): boolean {
   if (direction === 'parameter') return false;
   if (direction === 'update') return rules.nullable;
-  if (direction === 'input') return rules.nullable || !(hasMask(descriptor.parent) || rules.required);
+  if (direction === 'input') return rules.nullable || !(hasMask(descriptor.parent) || rules.required || rules.notNull);
   if (cardinality !== 'one') return cardinality === 'map' && rules.nullable;
   if (rules.required) return false;
   return optional || NULL_WHEN_ABSENT.has(element.kind);

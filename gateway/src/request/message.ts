@@ -61,11 +61,14 @@ export function readField(
   message[field.local] = field.convert?.(value, at, faults);
 }
 
-/** Reads null. With a mask, null clears a nullable field; without one it means the same as an absent field. */
-function readNull(field: FieldPlan, at: string, faults: Faults, mask: Mask | undefined): void {
-  if (mask === undefined) return;
-  if (field.rules.nullable) mask.paths.push(mask.prefix + field.name);
-  else if (!field.rules.required || mask.prefix !== '') faults.add(at, 'invalid_value', 'must not be null.');
+/**
+ * Reads null. With a mask, null clears a nullable field; without one it means the same as an absent field, unless that
+ * would mean everything.
+ */
+function readNull({ name, rules }: FieldPlan, at: string, faults: Faults, mask: Mask | undefined): void {
+  if (mask !== undefined && rules.nullable) mask.paths.push(mask.prefix + name);
+  else if (mask === undefined ? rules.notNull : !rules.required || mask.prefix !== '')
+    faults.add(at, 'invalid_value', 'must not be null.');
 }
 
 /** Adds a fault if an object lacks a required field. */
