@@ -93,6 +93,12 @@ describe('twenty people on one document', () => {
     const expected = people.map((_, i) => (i % 3 === 2 ? `[${i}]` : `Added ${i}`));
     expect(expected.filter((piece) => !content.includes(piece))).toEqual([]);
     expect(content.split('\n\n')).toHaveLength(1 + expected.filter((piece) => piece.startsWith('Added')).length);
+    const without = await boss.patch(path, { mode: 'edit', edits: [{ old_text: 'Added' }] });
+    expect([without.status, without.error.code, without.error.param]).toEqual([
+      400,
+      'missing_field',
+      'edits[0].new_text',
+    ]);
     const again = await boss.patch(path, { mode: 'edit', edits: [{ old_text: 'Added', new_text: 'More' }] });
     expect([again.status, again.error.code]).toEqual([409, 'edit_not_applicable']);
     expect(again.error.details).toMatchObject([{ param: 'edits[0].old_text' }]);

@@ -55,7 +55,7 @@ function textSchema(rules: Rules): Schema {
   if (rules.uuid) schema.format = 'uuid';
   if (rules.email) schema.format = 'email';
   if (rules.in.length > 0) schema.enum = rules.in;
-  const minLength = Math.max(rules.minLength, rules.required ? 1 : 0);
+  const minLength = Math.max(rules.minLength, rules.required && !rules.mayBeEmpty ? 1 : 0);
   if (minLength > 0) schema.minLength = minLength;
   if (rules.maxLength > 0) schema.maxLength = rules.maxLength;
   return schema;

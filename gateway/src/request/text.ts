@@ -9,7 +9,7 @@ export function compileText(rules: Rules): Convert {
   return (value, param, faults) => {
     if (typeof value !== 'string') return faults.add(param, 'invalid_type', 'must be a string.');
     const text = rules.line ? value.trim() : value;
-    if (text === '' && rules.required) return faults.add(param, 'missing_field', 'is required.');
+    if (text === '' && rules.required && !rules.mayBeEmpty) return faults.add(param, 'missing_field', 'is required.');
     const trouble = shape(text) ?? length(text) ?? characters(text, rules.line);
     return trouble === undefined ? text : faults.add(param, 'invalid_value', trouble);
   };
