@@ -64,6 +64,7 @@ interface AgentRun extends Run {
   readonly agent_id: string | null;
   readonly agent_version: number | null;
   readonly workspace_id: string;
+  readonly work_item_id: string | null;
 }
 
 async function run(by: Api, agent: Agent, more: object = {}): Promise<AgentRun> {
@@ -130,6 +131,24 @@ describe('a run of an agent', () => {
     const other = await make();
     const mixed = await user.post('/agent-runs', { retry_of: failed.id, agent_id: other.id });
     expect(mixed.error).toMatchObject({ code: 'ambiguous_target', param: 'agent_id' });
+  });
+
+  test('leaves its work item when it is repeated in another workspace', async () => {
+    const { data: elsewhere } = await owner.post<Workspace>('/workspaces', { name: 'Elsewhere' });
+    const agent = await newAgent(owner, {}, [workspace.id, elsewhere.id]);
+    const work = { workspace_id: workspace.id, title: 'Melt it' };
+    const { data: item } = await owner.post<{ id: string }>('/work-items', work);
+    model.next(failures.wrongKey());
+    const failed = await run(owner, agent, { work_item_id: item.id });
+    expect([failed.status, failed.work_item_id]).toEqual(['failed', item.id]);
+    const again = async (more: object) => {
+      model.next({ text: 'Again.' });
+      const { data } = await owner.post<AgentRun>('/agent-runs', { retry_of: failed.id, ...more });
+      await endOfRun(owner, data.id);
+      return [data.workspace_id, data.work_item_id];
+    };
+    expect(await again({})).toEqual([workspace.id, item.id]);
+    expect(await again({ workspace_id: elsewhere.id })).toEqual([elsewhere.id, null]);
   });
 
   test('calls no tool that its agent has lost meanwhile', async () => {

@@ -127,11 +127,11 @@ function pollSecondsOf(run: RunRecord): number | undefined {
 
 async function create(parts: Parts, request: CreateRunRequest, context: CallContext): Promise<RunRecord> {
   const faults: Fault[] = [];
-  const again =
-    request.retryOf === undefined ? undefined : await namedBy('retry_of', retried(parts, request.retryOf, context));
-  if (again !== undefined && request.input.length > 0) {
+  if (request.retryOf !== undefined && request.input.length > 0) {
     throw invalidField('input', 'ambiguous_target', 'must not be combined with retry_of.');
   }
+  const again =
+    request.retryOf === undefined ? undefined : await namedBy('retry_of', retried(parts, request.retryOf, context));
   const metadata = readMetadata(request.metadata, parts.settings.runMetadataBytes, faults);
   const input = again?.input ?? readInput(request.input, parts.settings, faults);
   const maxMicros = request.maxCredits === undefined ? again?.maxMicros : parseCredits(request.maxCredits);
@@ -149,25 +149,26 @@ async function create(parts: Parts, request: CreateRunRequest, context: CallCont
   if (faults.length > 0) throw invalidFields(faults);
   const agentId = agentOf(request, again);
   const outputSchema = request.outputSchema.length > 0 ? checkOutputSchema(request.outputSchema) : again?.outputSchema;
-  const resourceIds = [...new Set([...request.resourceIds, ...input.attachments])];
-  await requireReadable(parts, resourceIds, context);
+  const named = namedResources(request, input);
+  await requireReadable(parts, named, context);
   const workItem = await workItemOf(parts, request, context);
   const asked = {
     ...{ policy, model: request.model ?? again?.model, outputSchema, maxMicros, retryOf: again?.id },
     ...{ maxSteps: request.maxSteps ?? again?.maxSteps, metadata: metadata ?? again?.metadata ?? {} },
-    ...{ resourceIds: again?.resourceIds ?? resourceIds, inputTaints: await inputTaintsOf(parts, again, context) },
+    resourceIds: request.resourceIds.length > 0 ? [...named.keys()] : (again?.resourceIds ?? [...named.keys()]),
+    inputTaints: await inputTaintsOf(parts, again, context),
   };
   if (request.sessionId !== undefined) return runInSession(parts, request, { input, agentId, asked }, context);
-  const named = request.workspaceId ?? again?.workspaceId ?? workItem?.workspaceId;
-  const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, named, context);
-  const place = await choosePlace(parts, { workspaceId: use?.workspaceId ?? named, orgId: undefined }, context);
+  const workspaceId = request.workspaceId ?? again?.workspaceId ?? workItem?.workspaceId;
+  const use = agentId === undefined ? undefined : await agentForRun(parts, agentId, workspaceId, context);
+  const place = await choosePlace(parts, { workspaceId: use?.workspaceId ?? workspaceId, orgId: undefined }, context);
   if (workItem !== undefined && workItem.workspaceId !== place.workspaceId)
     throw NotFound({}, { param: 'work_item_id' });
   const { run } = await startRun(
     parts,
     {
       ...{ ...asked, place, source: 'api', input, searches: true, agent: use?.agent },
-      workItemId: workItem?.id ?? again?.workItemId,
+      workItemId: workItem?.id ?? (again?.workspaceId === place.workspaceId ? again?.workItemId : undefined),
     },
     context,
   );
@@ -241,7 +242,9 @@ async function retried(parts: Parts, id: string, context: CallContext): Promise<
   if (run.userId !== context.caller.userId && !(await administers(parts, run.workspaceId, context))) {
     throw InsufficientRole();
   }
-  if (!RETRYABLE.has(run.status) || run.input === undefined) throw RunNotRetryable({ status: run.status });
+  const { status, input } = run;
+  if (!RETRYABLE.has(status)) throw RunNotRetryable({ status });
+  if (input === undefined) throw RunNotRetryable({ status }, { message: 'The input of the run was erased.' });
   return run;
 }
 
@@ -306,11 +309,22 @@ function readInput(
   };
 }
 
-async function requireReadable(parts: Parts, ids: readonly string[], context: CallContext): Promise<void> {
-  if (ids.length === 0) return;
-  const readable = await readableAmong(parts, ids, context);
-  const at = ids.findIndex((id) => !readable.has(id));
-  if (at >= 0) throw NotFound({}, { param: `resource_ids[${at}]` });
+/** Returns the resources of a request, by the fields that name them. */
+function namedResources(
+  { resourceIds, retryOf }: CreateRunRequest,
+  { attachments }: RunInput,
+): ReadonlyMap<string, string> {
+  const named = new Map<string, string>();
+  const add = (id: string, param: string) => named.has(id) || named.set(id, param);
+  for (const [i, id] of resourceIds.entries()) add(id, `resource_ids[${i}]`);
+  for (const [i, id] of attachments.entries()) add(id, retryOf === undefined ? `input.attachments[${i}]` : 'retry_of');
+  return named;
+}
+
+async function requireReadable(parts: Parts, named: ReadonlyMap<string, string>, context: CallContext): Promise<void> {
+  if (named.size === 0) return;
+  const readable = await readableAmong(parts, [...named.keys()], context);
+  for (const [id, param] of named) if (!readable.has(id)) throw NotFound({}, { param });
 }
 
 function warn({ models }: Parts, { reply }: CallContext): void {
