@@ -175,6 +175,14 @@ describe('errors', () => {
     });
   });
 
+  test.each([
+    ['Application/Problem+JSON', 'application/problem+json'],
+    ['application/problem+json;q=0, */*', 'application/json; charset=utf-8'],
+  ])('have the media type that %s asks for', async (accept, type) => {
+    const { headers } = await by.get(`/resources/${randomUUID()}`, { headers: { Accept: accept } });
+    expect(headers.get('content-type')).toBe(type);
+  });
+
   test('an unknown path is 404 route_not_found if there is a credential', async () => {
     const reply = await by.get('/nothing/here');
     expect([reply.status, reply.error.code, reply.headers.get('allow')]).toEqual([404, 'route_not_found', null]);

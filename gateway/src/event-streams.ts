@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppError, asAppError } from '@commonplace/kit/errors';
 import type { ParameterizedContext } from 'koa';
+import { asksFor } from './accept.js';
 import type { OpenStreams } from './middleware/open-streams.js';
 import type { State } from './middleware/state.js';
 import type { EventRoute, WrittenEvent } from './routes.js';
@@ -47,8 +48,8 @@ const REOPENINGS = 5;
 const REOPEN_MS = 500;
 
 /** Returns whether a request accepts `text/event-stream`. */
-export function wantsEvents(ctx: Pick<Ctx, 'get'>): boolean {
-  return /\btext\/event-stream\b/.test(ctx.get('Accept'));
+export function wantsEvents(ctx: Pick<Ctx, 'accepts'>): boolean {
+  return asksFor(ctx, 'text/event-stream');
 }
 
 export function createEventStreams(streams: OpenStreams, stallMs = STALL_MS): EventStreams {

@@ -3,6 +3,7 @@ import { httpError, isRetryable } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import { denied, traceFields } from '@commonplace/kit/telemetry';
 import type { Middleware } from 'koa';
+import { asksFor } from '../accept.js';
 import { dropBody } from '../body/drop.js';
 import { ERROR_LANGUAGES, type ErrorTexts, localize } from '../messages/localize.js';
 import type { Denials } from './denials.js';
@@ -45,7 +46,7 @@ export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts):
       ctx.set('Cache-Control', 'no-store');
       if (isRetryable(error)) ctx.set('Retry-After', String(error.retryAfter ?? RETRY_SECONDS));
       challenge(ctx, error, publicUrl);
-      const problem = ctx.get('Accept').includes('application/problem+json');
+      const problem = asksFor(ctx, 'application/problem+json');
       ctx.type = problem ? 'application/problem+json' : 'application/json; charset=utf-8';
       const doc = `${publicUrl}/docs/errors#${error.reason}`;
       const language = ctx.acceptsLanguages([...ERROR_LANGUAGES]) || 'en';
