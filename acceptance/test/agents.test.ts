@@ -308,6 +308,8 @@ describe('workspaces', () => {
     const both = { workspace_ids: [placeId()], ...roleHere('commenter') };
     expect(await code(maker, agent, both)).toEqual([400, 'conflicting_alias']);
     expect((await code(maker, agent, {}))[0]).toBe(400);
+    const twice = await putWorkspaces(maker, agent.id, { workspace_ids: [placeId(), placeId()] });
+    expect(twice.error.param).toBe('workspace_ids[1]');
     const { workspaces } = await read(maker, agent.id, '?include=workspaces');
     expect(workspaces).toEqual([{ workspace_id: placeId(), name: 'Place', role: 'viewer' }]);
     const stale = await maker.send(

@@ -76,7 +76,12 @@ describe('the workspaces of an agent', () => {
     wanted: Readonly<Record<string, 'viewer' | 'commenter' | 'editor'>>,
     who: PersonMemberships,
   ) => {
-    const given = Object.entries(wanted).map(([workspaceId, role]) => ({ workspaceId, role, at: '' }));
+    const given = Object.entries(wanted).map(([workspaceId, role]) => ({
+      workspaceId,
+      role,
+      idParam: '',
+      roleParam: '',
+    }));
     try {
       const places = placesAfter({ settings: { agentWorkspaces: 3 } } as never, of, isOwner, given, who, {
         caller,

@@ -14,6 +14,7 @@ import {
 import { ListSchedulesRequest, UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { cronFault } from '../src/schedules/cron.js';
 import { planSchedulesThatAreOver } from '../src/schedules/open.js';
 import { openScheduleStage, type ScheduleStage, SLOT } from './schedule-stage.js';
 
@@ -808,6 +809,16 @@ test('what is wrong with a pattern is one sentence', async () => {
   const { id: automationId } = await stage.automation();
   const message = expect.stringMatching(/^cron cannot be read: .*[^.]\.$/);
   await expect(stage.create({ automationId, cron: '5/15 * * * *' })).rejects.toMatchObject({ message });
+});
+
+test.each([
+  ['60 * * * *', 'a minute'],
+  ['0 24 * * *', 'an hour'],
+  ['0 0 32 * *', 'a day of the month'],
+  ['0 0 * 13 *', 'a month'],
+  ['0 0 * * 8', 'a day of the week'],
+])('%s has a value that is not %s', (pattern, value) => {
+  expect(cronFault(pattern, 'UTC', Date.now())).toBe(`has a value that is not ${value}.`);
 });
 
 test('a change has at most one kind of timing and one target', async () => {

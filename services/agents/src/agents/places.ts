@@ -30,9 +30,10 @@ export function seenPlaces(
   return places.filter(({ workspaceId: id }) => workspaces.has(id) && (only === undefined || only.includes(id)));
 }
 
-/** A workspace and role in a request; `at` is the path prefix of its fields. */
+/** A workspace and role in a request, with the fields that name them. */
 export interface GivenPlace extends AgentPlace {
-  readonly at: string;
+  readonly idParam: string;
+  readonly roleParam: string;
 }
 
 /**
@@ -50,12 +51,12 @@ export function placesAfter(
 ): AgentPlace[] {
   requireOnce(given);
   const before = new Map(agent.places.map((place) => [place.workspaceId, place.role]));
-  for (const { workspaceId, role, at } of given) {
-    const held = readableRole(agent, workspaceId, at, person, context);
+  for (const { workspaceId, role, idParam, roleParam } of given) {
+    const held = readableRole(agent, workspaceId, idParam, person, context);
     if (before.get(workspaceId) === role) continue;
     const present = before.get(workspaceId);
     const ownerMayGive = isOwner && (role === 'viewer' || (present !== undefined && isLower(role, present)));
-    if (!ownerMayGive && !isAdmin(held)) throw InsufficientRole({}, { param: `${at}role` });
+    if (!ownerMayGive && !isAdmin(held)) throw InsufficientRole({}, { param: roleParam });
     if (person.workspaces.get(workspaceId)?.archived === true) throw WorkspaceArchived();
   }
   const named = new Set(given.map(({ workspaceId }) => workspaceId));
@@ -73,7 +74,7 @@ function requireOnce(given: readonly GivenPlace[]): void {
   const ids = given.map(({ workspaceId }) => workspaceId);
   const again = given.find(({ workspaceId }, i) => ids.indexOf(workspaceId) !== i);
   if (again !== undefined) {
-    throw invalidField(`${again.at}workspace_id`, 'invalid_value', 'names the same workspace as an entry before it.');
+    throw invalidField(again.idParam, 'invalid_value', 'names the same workspace as an entry before it.');
   }
 }
 
@@ -84,11 +85,10 @@ function requireOnce(given: readonly GivenPlace[]): void {
 function readableRole(
   agent: AgentRecord,
   workspaceId: string,
-  at: string,
+  param: string,
   person: PersonMemberships,
   { caller }: CallContext,
 ): WorkspaceRole {
-  const param = `${at}workspace_id`;
   const membership = person.workspaces.get(workspaceId);
   if (membership === undefined) throw NotFound({}, { param });
   if (membership.orgId !== agent.orgId) throw otherTenant(param);

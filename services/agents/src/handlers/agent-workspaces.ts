@@ -49,12 +49,14 @@ function present(places: readonly AgentPlace[], person: PersonMemberships, reque
 
 /** Returns the workspaces of a request, which may name them in two ways. Throws if these contradict each other. */
 function givenPlaces({ workspaces, workspaceIds }: ReplaceAgentWorkspacesRequest): GivenPlace[] {
-  const places = workspaces?.items.map(
-    ({ workspaceId, role }, i): GivenPlace => ({ workspaceId, role: agentRole(role), at: `workspaces[${i}].` }),
-  );
-  const viewed = workspaceIds?.items.map(
-    (workspaceId, i): GivenPlace => ({ workspaceId, role: 'viewer', at: `workspace_ids[${i}].` }),
-  );
+  const places = workspaces?.items.map(({ workspaceId, role }, i): GivenPlace => {
+    const at = `workspaces[${i}]`;
+    return { workspaceId, role: agentRole(role), idParam: `${at}.workspace_id`, roleParam: `${at}.role` };
+  });
+  const viewed = workspaceIds?.items.map((workspaceId, i): GivenPlace => {
+    const param = `workspace_ids[${i}]`;
+    return { workspaceId, role: 'viewer', idParam: param, roleParam: param };
+  });
   if (places !== undefined && viewed !== undefined && keyOf(places) !== keyOf(viewed)) {
     throw invalidField('workspace_ids', 'conflicting_alias', 'names other workspaces or roles than workspaces.');
   }

@@ -60,12 +60,21 @@ export function cronFault(pattern: string, timezone: string, now: number): strin
   return undefined;
 }
 
+/** What a value of a field is, by croner's name of the field. */
+const VALUES: Readonly<Record<string, string>> = {
+  minute: 'a minute',
+  hour: 'an hour',
+  day: 'a day of the month',
+  month: 'a month',
+  dayOfWeek: 'a day of the week',
+};
+
 /** Rewrites croner's message, which counts days and months from 0. */
 function faultIn(message: string): string {
-  const field = /^Invalid value for (\w+)/.exec(message)?.[1];
-  return field === undefined
+  const value = VALUES[/^Invalid value for (\w+)/.exec(message)?.[1] ?? ''];
+  return value === undefined
     ? `cannot be read: ${message.slice(0, 200).replace(/\.+$/, '')}.`
-    : `has a value that is not a ${field}.`;
+    : `has a value that is not ${value}.`;
 }
 
 /**
