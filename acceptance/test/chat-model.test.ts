@@ -276,6 +276,21 @@ describe('cancelling', () => {
     expect((await by.post<Run>(`/agent-runs/${data.id}/cancel`, {})).data.status).toBe('canceled');
   });
 
+  test('by an interruption is possible in an archived workspace, where nothing else changes', async () => {
+    const { data: place } = await by.post<Workspace>('/workspaces', { name: 'Closed' });
+    model.next({ text: 'word '.repeat(400), delayMs: 50 });
+    const messages = [{ role: 'user', content: QUESTION }];
+    const asked = { workspace_id: place.id, messages, respond: true };
+    const { data } = await by.post<ChatSession>('/chat-sessions', asked);
+    await eventually(() => expect(model.calls.length).toBe(1));
+    await by.post(`/workspaces/${place.id}/archive`, {});
+    const path = `/chat-sessions/${data.id}`;
+    expect((await by.patch(path, { interrupt: true, title: 'After' })).error.code).toBe('workspace_archived');
+    expect((await by.patch(path, { interrupt: false })).error.code).toBe('workspace_archived');
+    expect((await by.patch<ChatSession>(path, { interrupt: true })).data.status).toBe('idle');
+    expect((await endOfRun(by, String(data.run_id))).status).toBe('canceled');
+  });
+
   test('by an interruption allows the next question at once', async () => {
     model.next({ text: 'word '.repeat(400), delayMs: 50 }, { text: 'The second answer.' });
     const messages = [{ role: 'user', content: QUESTION }];

@@ -101,7 +101,8 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
       const before = await openSession(parts, request.sessionId, context);
       await requireAgent(parts, request.agentId, before, context);
       requireVersion(context, before.version, before);
-      await requireUnarchived(parts, before, context);
+      // A reply can be stopped in an archived workspace, too.
+      if (request.interrupt !== true || changesSession(request)) await requireUnarchived(parts, before, context);
       const adds = given.length > 0 || request.respond === true || request.regenerateFromSeq !== undefined;
       const idle = request.interrupt === true ? await interrupt(parts, before, context) : before;
       if (adds) await requireIdle(parts, idle, context);
@@ -157,13 +158,19 @@ const changedNow = ({ actor }: CallContext) => ({ updatedBy: actor, updatedAt: n
 // ---- checks of requests
 
 function requireChange(request: UpdateChatSessionRequest): void {
-  const { sessionId: _, updateMask = [], appendMessages, visibility, ...rest } = request;
-  const isGiven =
-    updateMask.length > 0 ||
+  if (request.interrupt !== undefined || changesSession(request)) return;
+  throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
+}
+
+/** Returns whether a request does anything else than stop the reply. */
+function changesSession(request: UpdateChatSessionRequest): boolean {
+  const { sessionId: _, interrupt: __, updateMask = [], appendMessages, visibility, ...rest } = request;
+  return (
+    updateMask.some((path) => path !== 'interrupt') ||
     appendMessages.length > 0 ||
     visibility !== ChatVisibility.UNSPECIFIED ||
-    Object.values(rest).some((value) => value !== undefined);
-  if (!isGiven) throw new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
+    Object.values(rest).some((value) => value !== undefined)
+  );
 }
 
 /**
