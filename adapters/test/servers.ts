@@ -1,18 +1,8 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { MongoClient } from 'mongodb';
 
-/** Servers that tests use; empty if there are none. */
-export const mongoUrl = process.env.COMMONPLACE_MONGODB_URL ?? '';
+/** The NATS server for tests; empty if there is none. */
 export const natsUrl = process.env.COMMONPLACE_NATS_URL ?? '';
-
-/** Deletes the databases of a test. */
-export async function dropDatabases(prefix: string): Promise<void> {
-  const client = await MongoClient.connect(mongoUrl);
-  const { databases } = await client.db().admin().listDatabases({ nameOnly: true });
-  for (const { name } of databases) if (name.startsWith(prefix)) await client.db(name).dropDatabase();
-  await client.close();
-}
 
 /** Deletes the streams of a test with their content. */
 export async function deleteStreams(stream: string): Promise<void> {

@@ -1,23 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
 import { eventually } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createSharedLimiters, type Limiter, type TakeSlice } from '../src/middleware/limiters.js';
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let batchRequests = 0;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'limiters-'));
-  database = await openSqliteDatabase({ file: join(folder, 'limits.db') });
+  database = await openTestDatabase();
   batchRequests = 0;
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Creates the shared count that every gateway uses. */

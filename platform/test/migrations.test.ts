@@ -1,20 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { inWork, type Store } from '@commonplace/kit/store';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { addFields, formatOf, type Migration, migrate, repeatMigrations, requireFormat } from '../src/runtime/index.js';
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'commonplace-migrations-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Held {

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createLocalChannel } from '@commonplace/adapters/local';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { createPeerTokens } from '@commonplace/kit/auth';
 import { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
@@ -18,19 +15,16 @@ interface Thing {
 }
 
 const key = Buffer.alloc(32);
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let store: Store;
 let things: Collection<Thing>;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'same-key-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   store = database.store('test');
   things = await store.collection<Thing>({ name: 'things', indexes: [] });
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Serves a method as one replica does. Returns a call of it with an idempotency key. */

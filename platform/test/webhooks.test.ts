@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { openTenantGuard, type TenantGuard } from '@commonplace/kit/fetch';
 import { silentLog } from '@commonplace/kit/log';
 import { eventually } from '@commonplace/kit/testing';
@@ -38,8 +35,7 @@ let url: string;
 let answer: (response: ServerResponse) => void;
 let received: Received[];
 let guard: TenantGuard;
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let webhooks: Webhooks;
 let clock: number;
 let secrets: string[];
@@ -69,8 +65,7 @@ beforeEach(async () => {
   elsewhere = undefined;
   secrets = [mintWebhookSecret()];
   clock = Date.parse('2026-03-01T00:00:00Z');
-  folder = await mkdtemp(join(tmpdir(), 'commonplace-webhooks-'));
-  database = await openSqliteDatabase({ file: join(folder, 'a.db') });
+  database = await openTestDatabase();
   webhooks = await openWebhooks({
     service: 'forms',
     store: database.store('forms'),
@@ -88,11 +83,10 @@ beforeEach(async () => {
 afterEach(async () => {
   await webhooks.close();
   await database.close();
-  await rm(folder, { recursive: true });
 });
 
 async function inUnit<T>(
-  act: (work: ReturnType<ReturnType<SqliteDatabase['store']>['begin']>) => Promise<T>,
+  act: (work: ReturnType<ReturnType<TestDatabase['store']>['begin']>) => Promise<T>,
 ): Promise<T> {
   const work = database.store('forms').begin();
   const result = await act(work);

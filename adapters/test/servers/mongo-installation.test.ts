@@ -3,7 +3,7 @@ import { agree } from '@commonplace/kit/installation';
 import { silentLog } from '@commonplace/kit/log';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type MongoDatabase, openMongoDatabase } from '../../src/mongo/index.js';
-import { dropDatabases, mongoUrl } from '../servers.js';
+import { dropDatabases, mongoUrl } from '../../src/testing/index.js';
 
 let prefix: string;
 const opened: MongoDatabase[] = [];

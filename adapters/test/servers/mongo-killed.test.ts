@@ -5,7 +5,7 @@ import { newId } from '@commonplace/kit/id';
 import type { StoredRecord } from '@commonplace/kit/store';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type MongoDatabase, openMongoDatabase } from '../../src/mongo/index.js';
-import { dropDatabases, mongoUrl as url } from '../servers.js';
+import { dropDatabases, onServer, mongoUrl as url } from '../../src/testing/index.js';
 
 const WRITER = fileURLToPath(new URL('./mongo-killed-writer.js', import.meta.url));
 
@@ -45,10 +45,4 @@ function killedSuite(): void {
   });
 }
 
-if (url === '') {
-  describe.skip('killed processes on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
-    test('no server', () => {});
-  });
-} else {
-  describe('killed processes on MongoDB', killedSuite);
-}
+onServer('COMMONPLACE_MONGODB_URL', () => describe('killed processes on MongoDB', killedSuite));

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type Position, type Relay, startRelay, type TracedBus } from '../../src/events/relay.js';
 import { type MongoDatabase, openMongoDatabase } from '../../src/mongo/index.js';
 import { openNatsBus } from '../../src/nats/index.js';
-import { deleteStreams, dropDatabases, mongoUrl, natsUrl } from '../servers.js';
+import { dropDatabases, mongoUrl, onServer } from '../../src/testing/index.js';
+import { deleteStreams, natsUrl } from '../servers.js';
 
 /** Creates a bus in memory that loses or refuses events as a test requires. */
 function createListBus() {
@@ -203,13 +204,7 @@ function brokerSuite(): void {
   });
 }
 
-if (mongoUrl === '') {
-  describe.skip('relay from MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
-    test('no server', () => {});
-  });
-} else {
+onServer('COMMONPLACE_MONGODB_URL', () => {
   describe('relay from MongoDB', relaySuite);
-  if (natsUrl === '')
-    describe.skip('relay to NATS: COMMONPLACE_NATS_URL is not set', () => test('no server', () => {}));
-  else describe('relay to NATS', brokerSuite);
-}
+  onServer('COMMONPLACE_NATS_URL', () => describe('relay to NATS', brokerSuite));
+});

@@ -1,8 +1,7 @@
 import { newId } from '@commonplace/kit/id';
 import { type StoreHarness, storeContract } from '@commonplace/kit/testing';
-import { describe, test } from '@jest/globals';
 import { openMongoDatabase } from '../../src/mongo/index.js';
-import { dropDatabases, mongoUrl as url } from '../servers.js';
+import { dropDatabases, onServer, mongoUrl as url } from '../../src/testing/index.js';
 
 async function openHarness(databasePrefix: string): Promise<StoreHarness> {
   const database = await openMongoDatabase({ url, databasePrefix });
@@ -20,10 +19,4 @@ async function openHarness(databasePrefix: string): Promise<StoreHarness> {
   };
 }
 
-if (url === '') {
-  describe.skip('store on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
-    test('no server', () => {});
-  });
-} else {
-  storeContract('MongoDB', () => openHarness(`test_${newId().slice(-12)}_`));
-}
+onServer('COMMONPLACE_MONGODB_URL', () => storeContract('MongoDB', () => openHarness(`test_${newId().slice(-12)}_`)));

@@ -6,6 +6,7 @@ import { createEvent, type EventsHarness, eventsContract, eventually } from '@co
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { TracedBus } from '../../src/events/outbox.js';
 import { openNatsBus } from '../../src/nats/index.js';
+import { onServer } from '../../src/testing/index.js';
 import { deleteStreams, natsUrl as url } from '../servers.js';
 
 async function openHarness(stream: string): Promise<EventsHarness> {
@@ -93,11 +94,7 @@ function killedSuite(): void {
   }, 180_000);
 }
 
-if (url === '') {
-  describe.skip('events on NATS: COMMONPLACE_NATS_URL is not set', () => {
-    test('no server', () => {});
-  });
-} else {
+onServer('COMMONPLACE_NATS_URL', () => {
   eventsContract('NATS', () => openHarness(`TEST_${newId().slice(-12)}`));
   describe('a process on NATS that is killed', killedSuite);
-}
+});

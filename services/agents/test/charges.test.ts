@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import { AppError, Unavailable } from '@commonplace/kit/errors';
 import { silentLog } from '@commonplace/kit/log';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -16,13 +13,11 @@ let later: Pick<Parts, 'store' | 'settlements'>;
 let end: () => Promise<void>;
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'commonplace-charges-'));
-  const database = await openSqliteDatabase({ file: join(folder, 'agents.db') });
+  const database = await openTestDatabase();
   const store = database.store('agents');
   later = { store, settlements: await store.collection(settlementCollection) };
   end = async () => {
     await database.close();
-    rmSync(folder, { recursive: true });
   };
 });
 afterAll(() => end());

@@ -1,18 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import { tokenContract } from './token-contract.js';
 
 tokenContract('sqlite', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'commonplace-tokens-'));
-  const database = await openSqliteDatabase({ file: join(folder, 'agents.db') });
-  const store = database.store('agents');
-  return {
-    store: async () => store,
-    close: async () => {
-      await database.close();
-      await rm(folder, { recursive: true });
-    },
-  };
+  const database = await openTestDatabase();
+  return { store: async () => database.store('agents'), close: database.close };
 });

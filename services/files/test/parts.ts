@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import { readConfig } from '@commonplace/kit/config';
 import { NotFound } from '@commonplace/kit/errors';
 import { openTenantGuard } from '@commonplace/kit/fetch';
@@ -44,14 +42,13 @@ export interface TestParts {
 }
 
 export async function openParts(more: Partial<BlobStore> = {}): Promise<TestParts> {
-  const folder = mkdtempSync(join(tmpdir(), 'commonplace-files-'));
   const log = createLog('silent');
-  const database = await openSqliteDatabase({ file: join(folder, 'test.db'), log });
+  const database = await openTestDatabase();
   const store = database.store('files');
   const nodes = new Map<string, FakeNode>();
   const guard = openTenantGuard({ listOf: async () => [] });
-  await openFolderInstallation(join(folder, 'files')).claim(INSTALLATION);
-  const bytes = { ...(await openFolderStore(join(folder, 'files'))), ...more };
+  await openFolderInstallation(join(database.folder, 'files')).claim(INSTALLATION);
+  const bytes = { ...(await openFolderStore(join(database.folder, 'files'))), ...more };
   const parts: SweeperParts = {
     settings: readConfig(config, { COMMONPLACE_SWEEP_GRACE_DAYS: '0' }),
     store,
@@ -86,7 +83,6 @@ export async function openParts(more: Partial<BlobStore> = {}): Promise<TestPart
     async close() {
       await guard.close();
       await database.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

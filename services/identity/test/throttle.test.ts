@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { WrongPassword } from '../src/errors.js';
@@ -18,15 +15,12 @@ const TRIES = 10;
 const REQUESTS = 5;
 const spec = usageCollection('limits');
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'throttle-'));
-  database = await openSqliteDatabase({ file: join(folder, 'throttle.db') });
+  database = await openTestDatabase();
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Replica {

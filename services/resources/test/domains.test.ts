@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { type Fetched, openGuard } from '@commonplace/kit/fetch';
 import { silentLog } from '@commonplace/kit/log';
 import { createAuthority } from '@commonplace/kit/testing';
@@ -26,8 +25,7 @@ const DOMAIN = 'docs.example.com';
 const TARGET = 'wiki.example.net';
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-let folder: string;
-let database: Awaited<ReturnType<typeof openSqliteDatabase>>;
+let database: TestDatabase;
 let server: DnsServer;
 let parts: DomainParts;
 /** The clock of the checks, in epoch milliseconds. */
@@ -68,8 +66,7 @@ async function checkDomains(): Promise<void> {
 
 beforeAll(async () => {
   server = await startDnsServer();
-  folder = mkdtempSync(join(tmpdir(), 'commonplace-domains-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   const store = database.store('resources');
   const domains = await store.collection(domainCollection);
   parts = {
@@ -90,7 +87,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close();
   await database.close();
-  rmSync(folder, { recursive: true });
 });
 
 beforeEach(async () => {
@@ -342,7 +338,7 @@ describe('the certificate of a domain', () => {
 
   test('is visited through the guard', async () => {
     const authority = createAuthority();
-    const { cert, key } = authority.issue(join(folder, 'certificate'), [DOMAIN]);
+    const { cert, key } = authority.issue(join(database.folder, 'certificate'), [DOMAIN]);
     const https = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_, answer) => answer.end('x'));
     await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
     const { port } = https.address() as AddressInfo;

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import type { Collection, Query, StoredRecord } from '@commonplace/kit/store';
 import { expect, test } from '@jest/globals';
 import type { Grant } from '../src/domain/grant.js';
@@ -25,8 +22,7 @@ async function unindexed<T extends StoredRecord>(of: Collection<T>, queries: rea
 }
 
 test('every query about sharing has an index', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
-  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const database = await openTestDatabase();
   const store = database.store('resources');
   const grants = await store.collection(grantCollection);
   const requests = await store.collection(accessRequestCollection);
@@ -67,13 +63,11 @@ test('every query about sharing has an index', async () => {
     expect(await unindexed(shifts, shiftQueries)).toEqual([]);
   } finally {
     await database.close();
-    rmSync(folder, { recursive: true });
   }
 });
 
 test('every query about publications has an index', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
-  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const database = await openTestDatabase();
   const store = database.store('resources');
   const now = '2026-01-01T00:00:00.000Z';
   const ids = ['a', 'b'];
@@ -119,13 +113,11 @@ test('every query about publications has an index', async () => {
     ).toEqual([]);
   } finally {
     await database.close();
-    rmSync(folder, { recursive: true });
   }
 });
 
 test('every query about forms has an index', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'commonplace-indexes-'));
-  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const database = await openTestDatabase();
   const store = database.store('resources');
   const hashes = ['a', 'b'];
   try {
@@ -140,6 +132,5 @@ test('every query about forms has an index', async () => {
     expect(await unindexed(await store.collection(responseClaimCollection), [{ where: { formId: 'a' } }])).toEqual([]);
   } finally {
     await database.close();
-    rmSync(folder, { recursive: true });
   }
 });

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { newId } from '@commonplace/kit/id';
 import { createLog } from '@commonplace/kit/log';
 import type { Collection } from '@commonplace/kit/store';
@@ -24,8 +21,7 @@ const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
 const [HERE, THERE] = [newId(), newId()];
 const TRIES = 3;
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let parts: JobParts;
 let nodes: Collection<Node>;
 let broken: Set<string>;
@@ -33,8 +29,7 @@ let broken: Set<string>;
 let beforeNextPage: (() => Promise<unknown>) | undefined;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'commonplace-jobs-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   const store = database.store('resources');
   nodes = await store.collection(nodeCollection);
   const jobs = await store.collection(jobCollection);
@@ -64,7 +59,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true });
 });
 
 const AT = '2026-01-01T00:00:00.000Z';

@@ -1,3 +1,4 @@
+import type { OpenedStore } from '@commonplace/adapters/testing';
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { StoredRecord } from '@commonplace/kit/store';
@@ -9,7 +10,7 @@ import { commentCollection } from '../src/comments/records.js';
 import { contentCollection } from '../src/documents/kind/records.js';
 import { nodeCollection } from '../src/nodes/records.js';
 import { templateCollection } from '../src/templates/records.js';
-import type { OpenedStore } from './mongo.js';
+
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 import type { PlayedOrg } from './tenancy.js';
 

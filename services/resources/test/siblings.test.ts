@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, Store } from '@commonplace/kit/store';
@@ -13,20 +10,18 @@ import type { Tree } from '../src/nodes/tree.js';
 import { positionFor } from '../src/tree/siblings.js';
 
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
-const folder = mkdtempSync(join(tmpdir(), 'commonplace-siblings-'));
-let database: SqliteDatabase;
+let database: TestDatabase;
 let store: Store;
 let nodes: Collection<Node>;
 let parentKey: string;
 
 beforeAll(async () => {
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   store = database.store('resources');
   nodes = await store.collection(nodeCollection);
 });
 afterAll(async () => {
   await database.close();
-  rmSync(folder, { recursive: true });
 });
 beforeEach(() => {
   parentKey = newId();

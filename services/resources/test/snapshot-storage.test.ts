@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection, Store, UnitOfWork } from '@commonplace/kit/store';
@@ -27,14 +24,12 @@ import { NOTHING_HIDDEN } from './nothing-hidden.js';
 const DAY = 86_400_000;
 const ada = { type: 'user', id: 'ada', name: 'Ada' } as const;
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let store: Store;
 let parts: TreeParts;
 let snapshots: Collection<SnapshotRecord>;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'commonplace-keeping-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   store = database.store('resources');
   snapshots = await store.collection(snapshotCollection);
   const settings = { documentBytes: 1000, documentJsonBytes: 1000, snapshotDays: 30 };
@@ -58,7 +53,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true });
 });
 
 const node = {

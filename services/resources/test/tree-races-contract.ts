@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenedStore } from '@commonplace/adapters/testing';
 import type { Caller } from '@commonplace/kit/auth';
 import { eventually } from '@commonplace/kit/testing';
 import { CopyResourceRequest } from '@commonplace/proto/resources/v1/copy_service.js';
@@ -6,7 +7,7 @@ import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resour
 import { ListTrashRequest } from '@commonplace/proto/resources/v1/trash_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { OpenedStore } from './mongo.js';
+
 import { openWorld, type World } from './stage.js';
 
 let openStore: (() => Promise<OpenedStore>) | undefined;

@@ -1,21 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { silentLog } from '@commonplace/kit/log';
 import { eventually } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openRebuilds, readRebuildRequest, requestRebuild } from '../src/upkeep/rebuild-requests.js';
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'search-rebuilds-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('runs a requested rebuild once, retries it after a failure, and then deletes the request', async () => {

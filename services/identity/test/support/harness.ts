@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createLocalChannel } from '@commonplace/adapters/local';
-import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import { type Caller, createPeerTokens, createTokenVerifier } from '@commonplace/kit/auth';
 import { readConfig } from '@commonplace/kit/config';
 import { Unavailable } from '@commonplace/kit/errors';
@@ -60,8 +57,7 @@ export interface Harness {
 }
 
 export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harness> {
-  const folder = mkdtempSync(join(tmpdir(), 'identity-'));
-  const database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  const database = await openTestDatabase();
   const store = database.store('identity');
   const bus = database.bus();
   const directory = createFakeDirectory(() => Unavailable());
@@ -88,7 +84,7 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     log: silentLog,
     store,
     bus,
-    dataDir: folder,
+    dataDir: database.folder,
     installationId: 'test',
     client: (contract) => (contract.owner === 'tenancy' ? directory.client : clientOf(contract)) as never,
     systemCall: () => call(),
@@ -147,7 +143,6 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
     async close() {
       await stop();
       await database.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,27 +1,6 @@
-import { openMongoDatabase } from '@commonplace/adapters/mongo';
-import { newId } from '@commonplace/kit/id';
-import { describe, test } from '@jest/globals';
-import { MongoClient } from 'mongodb';
+import { onServer, openMongoStore } from '@commonplace/adapters/testing';
 import { countContract } from '../count-contract.js';
 
-const url = process.env.COMMONPLACE_MONGODB_URL ?? '';
-
-if (url === '') {
-  describe.skip('counts on MongoDB: COMMONPLACE_MONGODB_URL is not set', () => {
-    test('is skipped without a server', () => {});
-  });
-} else {
-  countContract('MongoDB', { operations: 300, messages: 4 }, async () => {
-    const databasePrefix = `test_${newId().slice(-12)}_`;
-    const database = await openMongoDatabase({ url, databasePrefix });
-    return {
-      store: await database.store('messaging'),
-      async close() {
-        await database.close();
-        const client = await MongoClient.connect(url);
-        await client.db(`${databasePrefix}messaging`).dropDatabase();
-        await client.close();
-      },
-    };
-  });
-}
+onServer('COMMONPLACE_MONGODB_URL', () =>
+  countContract('MongoDB', { operations: 300, messages: 4 }, () => openMongoStore('messaging')),
+);

@@ -1,4 +1,4 @@
-import { onMongo } from '../mongo.js';
+import { onServer, openMongoStore } from '@commonplace/adapters/testing';
 import { purgeContract } from '../purge-contract.js';
 
-onMongo(purgeContract);
+onServer('COMMONPLACE_MONGODB_URL', () => purgeContract('MongoDB', () => openMongoStore('resources')));

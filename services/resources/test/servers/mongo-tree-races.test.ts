@@ -1,4 +1,4 @@
-import { onMongo } from '../mongo.js';
+import { onServer, openMongoStore } from '@commonplace/adapters/testing';
 import { treeRacesContract } from '../tree-races-contract.js';
 
-onMongo(treeRacesContract);
+onServer('COMMONPLACE_MONGODB_URL', () => treeRacesContract('MongoDB', () => openMongoStore('resources')));
