@@ -8,6 +8,7 @@ import { root } from './build.mjs';
 import { run } from './chart/tools.mjs';
 import { ready } from './mesh.mjs';
 import { freePort } from './ports.mjs';
+import { openTally } from './tally.mjs';
 
 const READY_TIMEOUT_MS = 300_000;
 /** Packages that are only needed for development. */
@@ -21,30 +22,19 @@ const FOR_DEVELOPMENT = [
   'docx',
 ];
 
-let passed = 0;
-let failed = 0;
-async function check(name, act) {
-  try {
-    await act();
-    passed += 1;
-  } catch (error) {
-    failed += 1;
-    console.log(`✕ ${name}: ${error.message}`);
-  }
-}
+const { attempt, end } = openTally();
 
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-production-'));
 const app = join(folder, 'app');
 try {
   copySources();
-  await check('npm ci --omit=dev', install);
-  await check('npm start', serves);
-  await check('npm run commonplace', operates);
+  await attempt('npm ci --omit=dev', install);
+  await attempt('npm start', serves);
+  await attempt('npm run commonplace', operates);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed > 0 ? 1 : 0);
+end();
 
 /** Copies all files that git tracks or would track, without anything built or installed. */
 function copySources() {

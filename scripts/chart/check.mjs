@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse as parseYaml } from 'yaml';
+import { openTally } from '../tally.mjs';
 import { checkCommands } from './commands.mjs';
 import { looserThanParsers } from './contract.mjs';
 import { readFacts } from './facts.mjs';
@@ -25,24 +26,7 @@ const VERSIONS = ['1.30.0', '1.34.0', '1.37.0'];
 /** A scenario that contains all objects that the rules check. */
 const RICH = 'ha-without-bucket';
 
-let passed = 0;
-let skipped = 0;
-const failures = [];
-/** Counts a check. `faults` lists its faults and is empty on success. */
-function check(name, faults) {
-  if (faults.length === 0) passed += 1;
-  else failures.push(name);
-  for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
-}
-
-/** Counts a check that can't run on this machine. */
-function skip(name) {
-  skipped += 1;
-  console.log(`skipped: ${name}`);
-}
-
-/** Counts a check that must refuse something broken. */
-const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['it is accepted']);
+const { check, refuses, skip, end } = openTally();
 
 const work = await mkdtemp(join(tmpdir(), 'commonplace-chart-'));
 try {
@@ -68,8 +52,7 @@ try {
 } finally {
   await rm(work, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-process.exit(failures.length > 0 ? 1 : 0);
+end();
 
 /** Checks that the committed files are those that `npm run chart` would write now. */
 async function checkCommitted(all, rendered) {

@@ -11,6 +11,7 @@ import { openComplaints } from '../chart/settings.mjs';
 import { run, tool } from '../chart/tools.mjs';
 import { NAMES } from '../image/names.mjs';
 import { SERVICES } from '../mesh.mjs';
+import { openTally } from '../tally.mjs';
 
 const FOLDER = join(root, 'deploy/compose');
 /** Images of others that the files may name in any version. */
@@ -26,14 +27,7 @@ const SECRETS = {
  */
 const COMPONENTS = { 'bootstrap.mjs': 'bootstrap', 'commonplace.mjs': 'migration' };
 
-let passed = 0;
-let failed = 0;
-function check(name, faults) {
-  if (faults.length === 0) passed += 1;
-  else failed += 1;
-  for (const fault of faults) console.log(`✕ ${name}: ${fault}`);
-}
-const refuses = (name, faults) => check(`${name} (seen refusing)`, faults.length > 0 ? [] : ['it is accepted']);
+const { check, refuses, end } = openTally();
 
 const work = await mkdtemp(join(tmpdir(), 'commonplace-compose-'));
 try {
@@ -44,8 +38,7 @@ try {
 } finally {
   await rm(work, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 ? 1 : 0;
+end();
 
 async function load(path, env) {
   const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);

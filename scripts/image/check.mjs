@@ -19,6 +19,7 @@ import { root } from '../build.mjs';
 import { run, tool } from '../chart/tools.mjs';
 import { ready } from '../mesh.mjs';
 import { freePort } from '../ports.mjs';
+import { openTally } from '../tally.mjs';
 import { assemble } from './assemble.mjs';
 import { NAMES } from './names.mjs';
 
@@ -28,17 +29,7 @@ const STRANGERS =
   /(^|\/)node_modules\/(typescript|jest|@jest\/|@biomejs|@bufbuild\/buf|ts-proto|playwright|testcontainers|npm)(\/|$)|\.[cm]?ts$|\.test\.js$|(^|\/)\.[^./]/;
 const DOCKERFILE = readFileSync(join(root, 'Dockerfile'), 'utf8');
 
-let passed = 0;
-let failed = 0;
-async function check(name, act) {
-  try {
-    await act();
-    passed += 1;
-  } catch (error) {
-    failed += 1;
-    console.log(`✕ ${name}: ${error.message}`);
-  }
-}
+const { attempt, skip, end } = openTally();
 
 const folder = mkdtempSync(join(tmpdir(), 'commonplace-image-'));
 try {
@@ -46,32 +37,31 @@ try {
   // Other users can't read the cache of tools, so the program is copied.
   const node = join(folder, 'node');
   copyFileSync(await tool('node24'), node);
-  await check('hadolint', () => lint(DOCKERFILE));
-  await check('hadolint (seen refusing)', () =>
+  await attempt('hadolint', () => lint(DOCKERFILE));
+  await attempt('hadolint (seen refusing)', () =>
     refuse(() => lint(DOCKERFILE.replace('24-bookworm', '').replaceAll(':nonroot', ''))),
   );
-  await check('the final stage', () => finalStage(DOCKERFILE));
-  await check('the final stage (seen refusing)', () => refuse(() => finalStage(`${DOCKERFILE}RUN npm install\n`)));
+  await attempt('the final stage', () => finalStage(DOCKERFILE));
+  await attempt('the final stage (seen refusing)', () => refuse(() => finalStage(`${DOCKERFILE}RUN npm install\n`)));
   for (const service of NAMES) {
     const app = join(folder, service);
     const packages = assemble(service, app);
     const files = readdirSync(app, { recursive: true });
     console.log(`commonplace-${service}: ${packages.length} packages, ${files.length} files, ${sizeOf(app)}`);
-    await check(`${service}: contains only what runs`, () => nothingStrange(files));
-    await check(`${service}: its bill of materials`, () => bill(app, packages));
-    await check(`${service}: starts with Node alone`, () => startsAlone(node, app));
+    await attempt(`${service}: contains only what runs`, () => nothingStrange(files));
+    await attempt(`${service}: its bill of materials`, () => bill(app, packages));
+    await attempt(`${service}: starts with Node alone`, () => startsAlone(node, app));
     if (service !== 'all') rmSync(app, { recursive: true });
   }
-  await check('contains only what runs (seen refusing)', () =>
+  await attempt('contains only what runs (seen refusing)', () =>
     refuse(() => nothingStrange(['node_modules/typescript/lib/tsc.js'])),
   );
-  await check('all: migrates, serves, is written to, read and searched', () => serves(node, join(folder, 'all')));
+  await attempt('all: migrates, serves, is written to, read and searched', () => serves(node, join(folder, 'all')));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log('skipped: the images themselves are not built: there is no container engine here');
-console.log(`${passed} passed, ${failed} failed, 1 skipped`);
-process.exit(failed > 0 ? 1 : 0);
+skip('the images themselves are not built: there is no container engine here');
+end();
 
 async function refuse(act) {
   const refused = await Promise.resolve()
