@@ -1,9 +1,10 @@
 import type { Faults } from '@commonplace/kit/errors';
 import { specifiedName } from '@commonplace/platform/enums';
-import { EVENT_TYPES, type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
+import { type EventType, isEventType, SCOPES_OF } from '@commonplace/platform/public-events';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { Trigger, TriggerConfig, WebhookVerify } from '@commonplace/proto/automations/v1/automation.js';
 import { WORK_ITEM_FIELDS } from '../domain/work-item-fields.js';
+import { NOT_OF_WORKSPACES, TRIGGER_EVENT_TYPES } from './event-types.js';
 import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
 
 /** A trigger in a request, and the secret for its signatures if the request contains one. */
@@ -37,19 +38,6 @@ const NAMES: Readonly<Record<Field, string>> = {
   fields: 'fields',
   verify: 'verify',
 };
-
-/** Events of a person or a tenant, which belong to no workspace. */
-const NOT_OF_WORKSPACES: ReadonlySet<EventType> = new Set([
-  'conversation.read',
-  'usage.alert',
-  'credits.low',
-  'group.created',
-  'group.updated',
-  'group.deleted',
-  'group_member.added',
-  'group_member.removed',
-]);
-const TYPES = EVENT_TYPES.filter((type) => !NOT_OF_WORKSPACES.has(type));
 
 /** Headers with credentials of this API, which the gateway does not pass on to automations. */
 const NO_SIGNATURE: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
@@ -99,10 +87,10 @@ const lists = (fields: Readonly<Record<string, readonly string[]>>) =>
 
 function checkTypes(types: readonly string[], faults: Faults): void {
   if (types.length === 0)
-    faults.add('trigger.config.types', 'missing_field', `is required: some of ${TYPES.join(', ')}.`);
+    faults.add('trigger.config.types', 'missing_field', `is required: some of ${TRIGGER_EVENT_TYPES.join(', ')}.`);
   for (const [index, type] of types.entries()) {
     if (isEventType(type) && !NOT_OF_WORKSPACES.has(type)) continue;
-    faults.add(`trigger.config.types[${index}]`, 'invalid_value', `must be one of ${TYPES.join(', ')}.`);
+    faults.add(`trigger.config.types[${index}]`, 'invalid_value', `must be one of ${TRIGGER_EVENT_TYPES.join(', ')}.`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '@commonplace/kit/events';
-import { draftOf, EVENT_TYPES, type EventDraft, type EventType, SOURCES } from '@commonplace/platform/public-events';
+import { draftOf, type EventDraft, type EventType, SOURCES } from '@commonplace/platform/public-events';
+import { NOT_OF_WORKSPACES, TRIGGER_EVENT_TYPES } from '../definitions/event-types.js';
 
 /** An event of a workspace, in the form that automations receive. */
 export interface TriggerEvent extends EventDraft {
@@ -12,27 +13,12 @@ export interface TriggerEvent extends EventDraft {
   readonly source: DomainEvent;
 }
 
-/** Types of events that start nothing: the read state of a person, and events about a whole tenant. */
-const NEVER: ReadonlySet<EventType> = new Set<EventType>([
-  'conversation.read',
-  'usage.alert',
-  'credits.low',
-  'group.created',
-  'group.updated',
-  'group.deleted',
-  'group_member.added',
-  'group_member.removed',
-]);
-
-/** The types of events that can start an automation. */
-const TRIGGER_EVENT_TYPES: readonly EventType[] = EVENT_TYPES.filter((type) => !NEVER.has(type));
-
 const STARTS: ReadonlySet<EventType> = new Set(TRIGGER_EVENT_TYPES);
 
 /** The types of events on the bus that can become trigger events. */
 export const BUS_TYPES: readonly string[] = Object.keys(SOURCES).filter((type) => {
   const [, , ...name] = type.split('.');
-  return !NEVER.has(name.join('.') as EventType);
+  return !NOT_OF_WORKSPACES.has(name.join('.') as EventType);
 });
 
 /** Converts an event of the bus; undefined if it belongs to no workspace or can start nothing. */
