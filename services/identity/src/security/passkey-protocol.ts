@@ -1,3 +1,4 @@
+import { lazyLibrary } from '@commonplace/kit/library';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import {
   type ChallengeUse,
@@ -7,6 +8,9 @@ import {
 } from '../domain/passkey-challenge.js';
 import type { PurposeKeys } from '../domain/secrets.js';
 import type { OneTimeTokens } from '../stores/one-time-tokens.js';
+
+/** The library of passkeys, which is loaded by the first call. */
+export const webauthn = lazyLibrary<typeof import('@simplewebauthn/server')>('@simplewebauthn/server', import.meta.url);
 
 /** Dependencies for issuing challenges and accepting each of them once. */
 export interface ChallengeParts {

@@ -1,4 +1,3 @@
-import { lazyLibrary } from '@commonplace/kit/library';
 import type { Log } from '@commonplace/kit/log';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, inWork, type Store, type UnitOfWork } from '@commonplace/kit/store';
@@ -22,9 +21,8 @@ import {
   loadPasskeyInput,
   relyingPartyOf,
   spendChallenge,
+  webauthn,
 } from './passkey-protocol.js';
-
-const webauthn = lazyLibrary<typeof import('@simplewebauthn/server')>('@simplewebauthn/server', import.meta.url);
 
 type Methods = Pick<Handlers<AccountSecurityService>, 'beginPasskeySignIn' | 'completePasskeySignIn'>;
 

@@ -1,4 +1,3 @@
-import { lazyLibrary } from '@commonplace/kit/library';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import type { Mailer } from '@commonplace/platform/mail';
@@ -21,6 +20,7 @@ import {
   loadPasskeyInput,
   relyingPartyOf,
   spendChallenge,
+  webauthn,
 } from './passkey-protocol.js';
 import {
   type RecencyParts,
@@ -30,8 +30,6 @@ import {
   type SignedInParts,
   signedIn,
 } from './signed-in.js';
-
-const webauthn = lazyLibrary<typeof import('@simplewebauthn/server')>('@simplewebauthn/server', import.meta.url);
 
 type Methods = Pick<
   Handlers<AccountSecurityService>,
