@@ -10,6 +10,7 @@ import type { Policy } from '../policy.js';
 import { type ArtifactFields, artifactFields } from './artifact-fields.js';
 import type { Keeper } from './kept.js';
 import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite } from './kind.js';
+import { NO_WRITE } from './kind.js';
 
 /** An artifact's stored content. Its id is the id of its node. */
 export interface StoredArtifact extends StoredRecord, ArtifactFields {
@@ -103,8 +104,6 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
     },
   };
 }
-
-const NO_WRITE: PreparedWrite = { changed: false, sizeBytes: 0, warnings: [], loses: false, apply() {} };
 
 function bringsContent({ content, source }: ContentInput): boolean {
   return content.length > 0 || source !== undefined;

@@ -82,6 +82,9 @@ export interface PreparedWrite extends WriteResult {
   answer?(query: ContentQuery): Promise<Payload>;
 }
 
+/** A write that changes nothing, because the request brings no content. */
+export const NO_WRITE: PreparedWrite = { changed: false, sizeBytes: 0, warnings: [], loses: false, apply() {} };
+
 /** A state of a content that is stored under a snapshot's id. */
 export interface KeptContent {
   readonly sizeBytes: number;

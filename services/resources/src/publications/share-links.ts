@@ -6,6 +6,7 @@ import { type Grant, isExpired } from '../domain/grant.js';
 import type { Node } from '../domain/node.js';
 import { linkPrincipal } from '../domain/principals.js';
 import type { KnownHost } from './hosts.js';
+import { DEFAULTS } from './input.js';
 import { missing, type Opening, termsOf } from './opening.js';
 import type { PublicationParts } from './parts.js';
 import type { PublicationRecord } from './records.js';
@@ -71,15 +72,8 @@ function publicationOf(grant: Grant, node: Node, token: string): PublicationReco
     boundary: node.boundary,
     slug: token,
     active: true,
-    visibility: 'unlisted',
+    ...DEFAULTS,
     listed: false,
-    includeChildren: true,
-    allowIndexing: false,
-    showToc: true,
-    showAuthor: false,
-    allowCopy: true,
-    allowDownload: true,
-    mode: 'live',
     publishedBy: grantedBy,
     publishedAt: createdAt,
     createdAt,

@@ -3,6 +3,7 @@ import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection, UnitOfWork } from '@commonplace/kit/store';
 import type { Keeper } from '../../content/kept.js';
 import type { ContentInput, ContentKind, Holder, Part, Payload, PreparedWrite, Renaming } from '../../content/kind.js';
+import { NO_WRITE } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
 import type { AccessSubject } from '../../policy.js';
 import { type Doc, namedResources, type PublicLinks, type PublishedHtml } from '../index.js';
@@ -293,8 +294,6 @@ function within({ tenant }: Pick<Holder, 'tenant'>, { deadline }: Pick<CallConte
 
 /** Matches a valid block id. */
 const BLOCK_ID = /^[\w-]{1,64}$/;
-
-const NO_WRITE: PreparedWrite = { changed: false, sizeBytes: 0, warnings: [], loses: false, apply() {} };
 
 function recordOf({ id, tenant }: Pick<Holder, 'id' | 'tenant'>, body: Body): Omit<StoredContent, 'version'> {
   return { id, tenant, format: body.format, text: body.text, blockIds: body.blockIds };

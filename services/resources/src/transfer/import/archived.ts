@@ -5,6 +5,7 @@ import { NO_INPUT } from '../../content/input.js';
 import type { ContentInput, Renaming, RowFacts } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
 import type { NodeType } from '../../domain/node.js';
+import { READ_ONLY_TYPES } from '../../tables/column.js';
 import type { TransferParts } from '../parts.js';
 import { type ArchiveJson, momentIn, recordIn, recordsIn } from './archive-json.js';
 import type { ItemTerms } from './item-terms.js';
@@ -164,19 +165,6 @@ export function artifactInput(given: ArchiveJson, renamed: Renaming): ContentInp
   return { ...NO_INPUT, content: Buffer.from(JSON.stringify({ ...fields, assets })) };
 }
 
-/** Column types that tables compute by themselves; their cells are not written. */
-const COMPUTED: readonly unknown[] = [
-  'formula',
-  'lookup',
-  'rollup',
-  'count',
-  'auto_number',
-  'created_at',
-  'updated_at',
-  'created_by',
-  'updated_by',
-];
-
 /** Returns a table's columns and rows. Authors and times of rows are kept only if an administrator imports. */
 async function tableInput(
   { columns, rows, people }: ArchiveJson,
@@ -221,7 +209,9 @@ function isCount(value: unknown): boolean {
 }
 
 function tableFields(columns: readonly unknown[], rows: readonly unknown[], renamed: Renaming) {
-  const computed = new Set(recordsIn(columns).flatMap(({ id, type }) => (COMPUTED.includes(type) ? [id] : [])));
+  const computed = new Set(
+    recordsIn(columns).flatMap(({ id, type }) => ((READ_ONLY_TYPES as readonly unknown[]).includes(type) ? [id] : [])),
+  );
   const kept = recordsIn(rows).map(({ id, cells }) => ({
     id,
     cells: Object.fromEntries(Object.entries(recordIn(cells)).filter(([column]) => !computed.has(column))),
