@@ -1,3 +1,4 @@
+import { escapeHtml } from '@commonplace/kit/html';
 /** The content of an e-mail: paragraphs of plain text, and at most one link. */
 export interface Mail {
   readonly to: string;
@@ -31,8 +32,4 @@ export function writeMail({ subject, paragraphs, link }: Omit<Mail, 'to'>): Writ
 function oneLine(value: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed.
   return value.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').trim();
-}
-
-function escapeHtml(value: string): string {
-  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -1,3 +1,4 @@
+import { isTimezone } from '@commonplace/kit/timezone';
 import { foldName } from '@commonplace/kit/words';
 import { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
@@ -16,7 +17,6 @@ import {
 } from '../src/domain/roles.js';
 import { freeSlug, requireSlug, slugOf } from '../src/domain/slug.js';
 import { isOfDomains } from '../src/domain/text.js';
-import { isTimezone } from '../src/domain/workspace-settings.js';
 
 describe('roles', () => {
   test('have the names of the contract, and are ordered', () => {

@@ -1,5 +1,6 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { jsonBytes } from '@commonplace/kit/json';
+import { isTimezone } from '@commonplace/kit/timezone';
 import { foldName } from '@commonplace/kit/words';
 import {
   DeliveryTargetType,
@@ -15,7 +16,7 @@ import type {
 import { cronFault, minPeriodSeconds } from './cron.js';
 import { type InputRules, readInput } from './input.js';
 import type { Catchup, Delivery, Overlap, ScheduleRecord, TargetType } from './records.js';
-import { isTimezone, nextSlot, type Timing } from './slots.js';
+import { nextSlot, type Timing } from './slots.js';
 
 /** The fields of a schedule that requests set, besides its target. */
 export type ScheduleFields = Pick<

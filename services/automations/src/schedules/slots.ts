@@ -68,16 +68,3 @@ function jitterMs(id: string, { jitterSeconds }: Timing, slot: number, next: num
   const hash = createHash('sha256').update(`${id} ${slot}`).digest().readUIntBE(0, 6);
   return hash % (most + 1);
 }
-
-/**
- * Returns whether a name is a time zone in the IANA database of this process. Offsets such as `+02:00` are not.
- */
-export function isTimezone(name: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,4 +1,5 @@
 import { lazyLibrary } from '@commonplace/kit/library';
+import { isTimezone } from '@commonplace/kit/timezone';
 import type { JWTPayload } from 'jose';
 import type { VerifiedToken } from './verify.js';
 
@@ -67,12 +68,4 @@ export function parseProfile(from: JWTPayload | Record<string, unknown>): Profil
 
 function optional<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: string });
-}
-
-function isTimezone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
 }

@@ -1,9 +1,10 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
+import { foldName } from '@commonplace/kit/words';
 import { copyComments } from '../comments/commands.js';
 import type { PreparedWrite, Renaming } from '../content/kind.js';
 import type { Copier, GrantTerms } from '../domain/grant.js';
-import { foldName, type Node, type Place } from '../domain/node.js';
+import type { Node, Place } from '../domain/node.js';
 import { untrustedAuthors } from '../domain/untrusted.js';
 import { publishChange } from '../events.js';
 import { copyGrants, keepCopier } from '../sharing/copy-grants.js';

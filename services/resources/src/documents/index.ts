@@ -15,7 +15,6 @@ export {
   type DocNode,
   MAX_BLOCKS,
   MAX_DEPTH,
-  MAX_JSON_BYTES,
 } from './model/model.js';
 export { countWords, parseText, toText } from './model/text.js';
 export { hiddenWords, NO_ACCESS, withoutPlaceholders, withPlaceholders } from './placeholders.js';

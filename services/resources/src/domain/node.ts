@@ -112,11 +112,6 @@ export interface TrashEntry {
   readonly descendants: number;
 }
 
-/** Returns a name folded for comparison: compatibility forms and case do not count. */
-export function foldName(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
-}
-
 /** Returns whether a node can have descendants: a document or a table without children is not a parent yet. */
 export function mayHaveChildren(node: Pick<Node, 'type' | 'parented'>): boolean {
   return node.type === 'folder' || node.parented === true;

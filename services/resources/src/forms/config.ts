@@ -1,7 +1,8 @@
+import { isObject } from '@commonplace/kit/json';
 import { checkConditions, readCondition } from './conditions.js';
 import type { FieldOption, FormField } from './field.js';
 import { FIELD_TYPES, type FieldType, isChoice, isNumberField, isTextField } from './field-types.js';
-import { createFormFaults, type FormFaults, isObject, readObject } from './reader.js';
+import { createFormFaults, type FormFaults, readObject } from './reader.js';
 import { type FormWebhook, readWebhooks, type WebhookInput } from './webhooks.js';
 
 export const RESPONSES = ['none', 'account', 'client'] as const;

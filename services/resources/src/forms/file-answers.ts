@@ -1,5 +1,6 @@
+import { isObject } from '@commonplace/kit/json';
 import type { BoundField } from './columns.js';
-import { type FormFaults, isObject } from './reader.js';
+import type { FormFaults } from './reader.js';
 
 /** A file in a submission: the id of an existing one, or its bytes. */
 export type FileAnswer =

@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import { type BoundField, namedField } from './columns.js';
-import { isObject } from './reader.js';
 
 /**
  * Extracts values by field id from another system's payload: from `values`, or from a flat object. Keys are the

@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import { isLongerThan } from '@commonplace/kit/words';
 
 /** Collects the faults of a form's configuration or of a submission. */
@@ -35,9 +36,6 @@ export interface ObjectReader {
   end(): void;
   at(key: string): string;
 }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function readObject(given: Readonly<Record<string, unknown>>, param: string, faults: FormFaults): ObjectReader {
   const seen = new Set<string>();

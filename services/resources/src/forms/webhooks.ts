@@ -1,7 +1,8 @@
 import { newId } from '@commonplace/kit/id';
+import { isObject } from '@commonplace/kit/json';
 import type { Envelope, SecretOwner } from '@commonplace/kit/secrets';
 import { type DisabledReason, isWebhookSecret, mintWebhookSecret } from '@commonplace/platform/webhooks';
-import { type FormFaults, isObject, readObject } from './reader.js';
+import { type FormFaults, readObject } from './reader.js';
 
 /** A target that a form's submissions are delivered to. */
 export interface FormWebhook {

@@ -1,12 +1,11 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { wordsOf } from '@commonplace/kit/words';
+import { foldName, wordsOf } from '@commonplace/kit/words';
 import type {
   SearchedPage,
   SearchPublicationRequest,
   SearchPublicationResponse,
 } from '@commonplace/proto/resources/v1/reader_service.js';
-import { foldName } from '../domain/node.js';
 import { candidatesIn } from './candidates.js';
 import { addressesOf, entryOf, faceOf, homeEntry } from './face.js';
 import { openAddress } from './open.js';

@@ -1,7 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { excerptAround, hasWholeWord, wholeWordSource } from '@commonplace/kit/words';
+import { excerptAround, foldName, hasWholeWord, wholeWordSource } from '@commonplace/kit/words';
 import { namedResources, plainText } from '../documents/index.js';
-import { foldName } from '../domain/node.js';
 import { textsOf } from '../kinds.js';
 import { MAX_SEARCH_TEXT } from '../tables/limits.js';
 import { bodyOf } from './bodies.js';

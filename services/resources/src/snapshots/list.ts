@@ -7,10 +7,10 @@ import {
   timesWithin,
   type Where,
 } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import type { ListSnapshotsRequest } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import { MAX_AUTOMATIC_SNAPSHOTS, MAX_NAMED_SNAPSHOTS } from '../config.js';
-import { foldName } from '../domain/node.js';
 import { NEWEST_FIRST, type SnapshotReason, type SnapshotRecord } from './records.js';
 
 const OLDEST_FIRST: Sort<SnapshotRecord> = ['createdAt', 'contentVersion'];

@@ -1,4 +1,5 @@
 import { newId } from '@commonplace/kit/id';
+import { isObject } from '@commonplace/kit/json';
 import type { Choice, ColumnOptions, ColumnType } from './column.js';
 import type { Faults } from './faults.js';
 import { checkExpression } from './formula.js';
@@ -124,7 +125,7 @@ function readChoices(value: unknown, before: readonly Choice[], param: string, f
   const names = new Set<string>();
   for (const [i, item] of (value as unknown[]).entries()) {
     const given = typeof item === 'string' ? { name: item } : item;
-    const choice = isRecord(given) ? readChoice(given, before, ids) : undefined;
+    const choice = isObject(given) ? readChoice(given, before, ids) : undefined;
     if (choice === undefined) {
       faults.add(
         `${param}[${i}]`,
@@ -159,8 +160,4 @@ function readChoice(given: Record<string, unknown>, before: readonly Choice[], t
 /** Generates an id for a new choice. */
 export function mintChoice(): string {
   return `opt_${newId().slice(-12)}`;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

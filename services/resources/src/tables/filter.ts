@@ -1,8 +1,8 @@
 import { invalidField } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import { elementsOf, isEmpty, plainText } from './cells.js';
 import { choiceId } from './choices.js';
 import { type Cell, type Column, findColumn, isList, isNumber, isText, isTime } from './column.js';
-import { isRecord } from './column-options.js';
 import { guessMoment, parseDate, timeOf } from './dates.js';
 import { foldText } from './terms.js';
 import { compareText } from './text-order.js';
@@ -52,7 +52,7 @@ export function parseFilter(text: string, columns: readonly Column[]): Filter | 
   const given = parseJson(text, 'filter', 'invalid_filter');
   let conditions = 0;
   const read = (value: unknown, level: number): Filter => {
-    if (!isRecord(value) || level > MAX_LEVELS || ++conditions > MAX_CONDITIONS) {
+    if (!isObject(value) || level > MAX_LEVELS || ++conditions > MAX_CONDITIONS) {
       throw invalidFilter(`must be an object with at most ${MAX_LEVELS} levels and ${MAX_CONDITIONS} conditions.`);
     }
     for (const [key, as] of [['and', 'all'] as const, ['or', 'any'] as const]) {

@@ -1,8 +1,8 @@
 import { invalidField } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import { type Breathe, parseJsonInSlices } from '@commonplace/kit/slices';
 import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentInput } from '../content/kind.js';
-import { isRecord } from './column-options.js';
 import type { Faults } from './faults.js';
 import { MAX_CELLS_PER_WRITE, MAX_ROWS_PER_WRITE } from './limits.js';
 
@@ -101,7 +101,7 @@ function checked(input: TableInput, faults: Faults, bounded: boolean): TableInpu
 function countCells(rows: readonly unknown[]): number {
   let count = 0;
   for (const row of rows) {
-    const cells = isRecord(row) && isRecord(row.cells) ? row.cells : row;
+    const cells = isObject(row) && isObject(row.cells) ? row.cells : row;
     if (typeof cells === 'object' && cells !== null) count += Object.keys(cells).length;
   }
   return count;
@@ -110,7 +110,7 @@ function countCells(rows: readonly unknown[]): number {
 async function readNested(content: Buffer, faults: Faults, breathe: Breathe): Promise<Record<string, unknown>> {
   if (content.length === 0) return {};
   const value = await parseJsonInSlices(content, breathe);
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     faults.add('content', 'invalid_type', 'The content of a table must be an object with columns and rows.');
     return {};
   }

@@ -1,6 +1,6 @@
 import { invalidField } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import type { Column } from './column.js';
-import { isRecord } from './column-options.js';
 import { parseJson, requireColumn } from './filter.js';
 import { type Breathe, STRIDE, sortedNumbers, sortInSlices } from './slices.js';
 
@@ -23,7 +23,7 @@ export function parseSort(text: string, columns: readonly Column[]): SortTerm[] 
     );
   }
   return given.map((entry: unknown) => {
-    const { column, direction = 'asc', ...rest } = isRecord(entry) ? entry : { column: entry };
+    const { column, direction = 'asc', ...rest } = isObject(entry) ? entry : { column: entry };
     if ((direction !== 'asc' && direction !== 'desc') || Object.keys(rest).length > 0) {
       throw invalidField('sort', 'invalid_value', 'must have the direction asc or desc.');
     }

@@ -1,4 +1,5 @@
 import { newId } from '@commonplace/kit/id';
+import { isObject } from '@commonplace/kit/json';
 import { sameCell, takeCell } from './cells.js';
 import { choiceId } from './choices.js';
 import {
@@ -11,7 +12,7 @@ import {
   isWritable,
   TYPE_ALIASES,
 } from './column.js';
-import { isRecord, mintChoice, readOptions } from './column-options.js';
+import { mintChoice, readOptions } from './column-options.js';
 import type { Faults } from './faults.js';
 import { followRenames } from './follow-renames.js';
 import { MAX_CHOICES, MAX_COLUMNS } from './limits.js';
@@ -145,7 +146,7 @@ interface Match {
 
 function matchColumns(given: readonly unknown[], old: readonly Column[], faults: Faults): Match[] {
   const entries = given.map((entry, i) => {
-    if (isRecord(entry)) return entry;
+    if (isObject(entry)) return entry;
     faults.add(`columns[${i}]`, 'invalid_type', 'must be an object.');
     return {};
   });
@@ -179,8 +180,8 @@ function readColumn(
   const type = readType(entry.type, before, param, faults);
   const sameType = type === before?.type;
   const given = entry.options ?? (sameType && entry.options === undefined ? before.options : {});
-  if (!isRecord(given)) faults.add(`${param}.options`, 'invalid_type', 'must be an object.');
-  const options = isRecord(given) ? readOptions(given, type, before?.options, `${param}.options`, faults) : {};
+  if (!isObject(given)) faults.add(`${param}.options`, 'invalid_type', 'must be an object.');
+  const options = isObject(given) ? readOptions(given, type, before?.options, `${param}.options`, faults) : {};
   const id = readId(entry.id, before, param, faults);
   const column: Column = {
     id,

@@ -1,6 +1,6 @@
+import { isObject } from '@commonplace/kit/json';
 import { isRowId } from './cells.js';
 import type { Column } from './column.js';
-import { isRecord } from './column-options.js';
 import type { Faults } from './faults.js';
 import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 
@@ -77,7 +77,7 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
     }
     return { index, id: undefined, position: undefined, cells: row.slice(0, columns.length) };
   }
-  if (!isRecord(row)) {
+  if (!isObject(row)) {
     faults.add(param, 'invalid_type', 'A row must be an object or a list of values.');
     return { index, id: undefined, position: undefined, cells: [] };
   }
@@ -104,7 +104,7 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
  */
 function isFull(row: Readonly<Record<string, unknown>>, resolve: Resolve): boolean {
   const { cells } = row;
-  if (!isRecord(cells)) return false;
+  if (!isObject(cells)) return false;
   if (resolve('cells') === undefined) return true;
   const keys = Object.keys(cells);
   const named = keys.length > 0 && keys.every((key) => resolve(key) !== undefined);

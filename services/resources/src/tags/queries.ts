@@ -1,7 +1,7 @@
 import { pageOfAll, parsePageRequest, sortRecords, type TimeFilters, timesWithin } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
-import { foldName } from '../domain/node.js';
 import type { TagParts } from './parts.js';
 import type { Tag, TaggedNode } from './records.js';
 import { countUsage } from './usage.js';

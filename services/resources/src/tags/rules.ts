@@ -1,5 +1,5 @@
 import { invalidField } from '@commonplace/kit/errors';
-import { foldName } from '../domain/node.js';
+import { foldName } from '@commonplace/kit/words';
 import { LimitReached } from '../errors.js';
 
 /** Maximum number of tags on one resource. */

@@ -1,4 +1,5 @@
 import type { Fault } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import { isLongerThan } from '@commonplace/kit/words';
 import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import type { NodeType } from '../domain/node.js';
@@ -118,10 +119,6 @@ function readItem(given: Readonly<Record<string, unknown>>, param: string, keyed
     key: text('key', 64),
     param,
   };
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function typeIn({ type }: Readonly<Record<string, unknown>>, param: string, complain: Complain): NodeType {

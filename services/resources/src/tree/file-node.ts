@@ -1,9 +1,10 @@
 import { personBehind } from '@commonplace/kit/auth';
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
+import { foldName } from '@commonplace/kit/words';
 import type { CreateFileNodeRequest, SetFileStateRequest } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
 import { MAX_DEPTH } from '../config.js';
-import { type FileState, foldName, isAttachment, type Node } from '../domain/node.js';
+import { type FileState, isAttachment, type Node } from '../domain/node.js';
 import { placeUnder } from '../domain/tree.js';
 import { DepthExceeded, NotAFile } from '../errors.js';
 import { publishChange } from '../events.js';

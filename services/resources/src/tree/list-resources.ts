@@ -2,13 +2,14 @@ import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { type Sort, shortenedPage, type Where } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import { ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
   type ListResourcesRequest,
   type ListResourcesResponse,
   ResourceInclude,
 } from '@commonplace/proto/resources/v1/resource_service.js';
-import { foldName, type Node, type NodeType } from '../domain/node.js';
+import type { Node, NodeType } from '../domain/node.js';
 import { type Capability, may } from '../domain/role.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { byName, tagMessages } from '../tags/queries.js';

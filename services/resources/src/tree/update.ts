@@ -1,10 +1,11 @@
 import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { isChanged } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import { MAX_METADATA_BYTES } from '../config.js';
 import type { ContentInput } from '../content/kind.js';
-import { foldName, type Node } from '../domain/node.js';
+import type { Node } from '../domain/node.js';
 import { isContainer, placeUnder, rootPlace } from '../domain/tree.js';
 import { ExternalIdTaken, insufficientScope } from '../errors.js';
 import { publishChange } from '../events.js';

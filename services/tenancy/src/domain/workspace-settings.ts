@@ -1,4 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { isTimezone } from '@commonplace/kit/timezone';
 import type { WorkspaceSettings as WorkspaceSettingsMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 
 /** The settings that a workspace's administrators have set. Those that are absent have defaults. */
@@ -53,17 +54,6 @@ function readSetting(name: string, value: unknown, faults: Fault[]): unknown {
   if (name !== 'searchLanguages') return value;
   const languages = value as readonly string[];
   return languages.map((tag, at) => canonicalLocale(tag, `settings.search_languages[${at}]`, faults));
-}
-
-/** Returns whether `name` is an IANA time zone. UTC offsets are rejected. */
-export function isTimezone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function canonicalLocale(tag: string, param: string, faults: Fault[]): string {

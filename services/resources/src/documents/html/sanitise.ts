@@ -1,6 +1,6 @@
+import { escapeHtml } from '@commonplace/kit/html';
 import { lazyLibrary } from '@commonplace/kit/library';
 import type sanitizeHtml from 'sanitize-html';
-import { escapeHtml } from '../model/escape.js';
 import { MAX_OPEN_ELEMENTS } from '../model/model.js';
 import { createNestingGuard, readNested } from './nesting.js';
 

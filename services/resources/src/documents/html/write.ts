@@ -1,8 +1,17 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { escapeHtml } from '@commonplace/kit/html';
 import { isTight } from '../markdown/tight.js';
-import { escapeHtml } from '../model/escape.js';
 import { hasMark, inlineSteps } from '../model/inline.js';
-import { attr, attrText, type Doc, type DocNode, eachBlock, holdsInline, type Mark } from '../model/model.js';
+import {
+  attr,
+  attrText,
+  type Doc,
+  type DocNode,
+  eachBlock,
+  holdsInline,
+  MARK_TAGS,
+  type Mark,
+} from '../model/model.js';
 import { isReadable } from './read.js';
 import { unexpressed } from './rest.js';
 import { type Sanitised, sanitise } from './sanitise.js';
@@ -270,19 +279,9 @@ function writeImage(node: DocNode, writer: Writer): void {
   writer.out.push(address === undefined ? alt : `<img src="${escapeHtml(address)}" alt="${alt}"${more} />`);
 }
 
-const TAGS: Readonly<Record<string, string>> = dictionary({
-  bold: 'strong',
-  italic: 'em',
-  strike: 'del',
-  underline: 'u',
-  highlight: 'mark',
-  sub: 'sub',
-  sup: 'sup',
-});
-
 /** Returns the opening and the closing tag of a mark; both are empty if the mark is not rendered. */
 function tagsOf(mark: Mark, writer: Writer): [string, string] {
-  const tag = TAGS[mark.type];
+  const tag = MARK_TAGS[mark.type];
   if (tag !== undefined) return [`<${tag}${restOf(mark, writer)}>`, `</${tag}>`];
   if (mark.type === 'comment') {
     return [`<span data-comment="${escapeHtml(attrText(mark, 'id'))}"${restOf(mark, writer)}>`, '</span>'];

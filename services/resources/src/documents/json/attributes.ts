@@ -1,6 +1,7 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { isObject } from '@commonplace/kit/json';
 import type { Attrs, Json } from '../model/model.js';
-import { isObject, type Report } from './faults.js';
+import type { Report } from './faults.js';
 
 type Rule = (value: Json) => string | undefined;
 

@@ -18,6 +18,3 @@ export function createReport() {
 }
 
 export type Report = ReturnType<typeof createReport>;
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,8 +1,9 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { isObject } from '@commonplace/kit/json';
 import { sortMarks } from '../model/inline.js';
 import { type Attrs, BLOCKS, type DocNode, INLINE, MARKS, type Mark } from '../model/model.js';
 import { readAttributes } from './attributes.js';
-import { isObject, type Report } from './faults.js';
+import type { Report } from './faults.js';
 
 const KNOWN_MARKS = new Set<string>(MARKS);
 const ALIASES: Readonly<Record<string, string>> = dictionary({

@@ -1,9 +1,10 @@
 import { dictionary } from '@commonplace/kit/dictionary';
 import type { Fault } from '@commonplace/kit/errors';
+import { isObject } from '@commonplace/kit/json';
 import type { Warning } from '../html/sanitise.js';
 import { type Attrs, BLOCKS, type Doc, type DocNode, type Holds, INLINE, MAX_DEPTH } from '../model/model.js';
 import { readAttributes } from './attributes.js';
-import { createReport, isObject, type Report } from './faults.js';
+import { createReport, type Report } from './faults.js';
 import { readInlineNode, readTexts } from './inline.js';
 
 /** The type of node that a block with restricted content may hold. */

@@ -1,6 +1,6 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { unescapeHtml } from '@commonplace/kit/html';
 import { isAttrs, parseAttributeObject } from '../model/attribute-json.js';
-import { unescapeHtml } from '../model/escape.js';
 import { inlineText, normalizeInline, sortMarks } from '../model/inline.js';
 import { type Attrs, type DocNode, INLINE, type Mark } from '../model/model.js';
 import type { Token } from './parser.js';

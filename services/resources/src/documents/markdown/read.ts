@@ -1,3 +1,4 @@
+import { isAttrs } from '../model/attribute-json.js';
 import { fits } from '../model/fits.js';
 import { type Attrs, BLOCKS, type Doc, type DocNode } from '../model/model.js';
 import { type Environment, type Token, tokenize, unescapeMarkdown } from './parser.js';
@@ -126,16 +127,14 @@ const isOddType = (type: unknown): type is string =>
 
 /** Reads the attribute `raw` of a directive: a type and attributes that a directive cannot name, and further fields. */
 function readRaw(name: string, raw: unknown): { name: string; attrs: Attrs; extra: Attrs } {
-  if (!isNode(raw)) return { name, attrs: {}, extra: {} };
+  if (!isAttrs(raw)) return { name, attrs: {}, extra: {} };
   const { type, attrs, ...extra } = raw;
   return {
     name: isOddType(type) ? type : name,
-    attrs: isNode(attrs) ? Object.fromEntries(Object.entries(attrs).filter(([key]) => !isAttributeName(key))) : {},
-    extra: attrs === undefined || isNode(attrs) ? extra : { ...extra, attrs },
+    attrs: isAttrs(attrs) ? Object.fromEntries(Object.entries(attrs).filter(([key]) => !isAttributeName(key))) : {},
+    extra: attrs === undefined || isAttrs(attrs) ? extra : { ...extra, attrs },
   };
 }
-
-const isNode = (value: unknown): value is Attrs => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const withContent = (node: DocNode, content: DocNode[]): DocNode =>
   content.length === 0 && (BLOCKS[node.type]?.holds ?? 'none') === 'none' ? node : { ...node, content };

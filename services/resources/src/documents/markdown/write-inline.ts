@@ -1,7 +1,7 @@
 import { dictionary } from '@commonplace/kit/dictionary';
-import { escapeHtml } from '../model/escape.js';
+import { escapeHtml } from '@commonplace/kit/html';
 import { hasMark, inlineSteps, normalizeInline, withMarks } from '../model/inline.js';
-import { attr, attrText, type DocNode, INLINE, type Mark } from '../model/model.js';
+import { attr, attrText, type DocNode, INLINE, MARK_TAGS, type Mark } from '../model/model.js';
 import { type Care, escapeLineStart, escapeText, formatAddress, formatCode, formatTitle, isPlain } from './escape.js';
 import { type Environment, MAX_INLINE } from './parser.js';
 
@@ -12,16 +12,6 @@ export type Place = 'paragraph' | 'heading' | 'cell';
 type Style = 'signs' | 'tags';
 
 const SIGNS: Readonly<Record<string, string>> = dictionary({ bold: '**', italic: '*', strike: '~~' });
-const TAGS: Readonly<Record<string, string>> = dictionary({
-  bold: 'strong',
-  italic: 'em',
-  strike: 'del',
-  underline: 'u',
-  highlight: 'mark',
-  sub: 'sub',
-  sup: 'sup',
-});
-
 interface InlineTerms {
   readonly place: Place;
   readonly style: Style;
@@ -38,7 +28,7 @@ function openMark(mark: Mark, style: Style): string {
   const sign = style === 'signs' ? SIGNS[mark.type] : undefined;
   if (isLink(mark)) return '[';
   if (bare(mark) && sign !== undefined) return sign;
-  const tag = TAGS[mark.type];
+  const tag = MARK_TAGS[mark.type];
   if (bare(mark) && tag !== undefined) return `<${tag}>`;
   const id = attr(mark, 'id');
   if (mark.type === 'comment' && typeof id === 'string' && Object.keys(mark.attrs ?? {}).length === 1) {
@@ -51,7 +41,7 @@ function closeMark(mark: Mark, style: Style): string {
   if (isLink(mark)) return `](${formatAddress(attrText(mark, 'href'))}${formatTitle(attrText(mark, 'title'))})`;
   const sign = style === 'signs' ? SIGNS[mark.type] : undefined;
   if (bare(mark) && sign !== undefined) return sign;
-  const tag = TAGS[mark.type];
+  const tag = MARK_TAGS[mark.type];
   return `</${bare(mark) && tag !== undefined ? tag : 'span'}>`;
 }
 

@@ -1,4 +1,5 @@
 import { parseJson } from '@commonplace/kit/http';
+import { isObject } from '@commonplace/kit/json';
 import type { Attrs } from './model.js';
 
 /**
@@ -19,5 +20,4 @@ export function parseAttributeObject(text: string): Attrs | undefined {
   return isAttrs(value) ? value : undefined;
 }
 
-export const isAttrs = (value: unknown): value is Attrs =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isAttrs = (value: unknown): value is Attrs => isObject(value);

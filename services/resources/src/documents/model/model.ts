@@ -1,7 +1,19 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+
 /** JSON values that attributes may hold. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Attrs = { [key: string]: Json };
+
+/** The HTML elements of marks. */
+export const MARK_TAGS: Readonly<Record<string, string>> = dictionary({
+  bold: 'strong',
+  italic: 'em',
+  strike: 'del',
+  underline: 'u',
+  highlight: 'mark',
+  sub: 'sub',
+  sup: 'sup',
+});
 
 export interface Mark {
   readonly type: string;
@@ -27,7 +39,6 @@ export interface Doc {
 
 /** Maximum number of blocks of a page. */
 export const MAX_BLOCKS = 20_000;
-export const MAX_JSON_BYTES = 8 * 1024 * 1024;
 
 /**
  * Maximum depth of nested blocks. Deeper Markdown and HTML is read as text at this level, and so is deeper JSON, with a

@@ -1,6 +1,6 @@
+import { escapeHtml } from '@commonplace/kit/html';
 import { lazyLibrary } from '@commonplace/kit/library';
 import { createNestingGuard } from '../html/nesting.js';
-import { escapeHtml } from '../model/escape.js';
 import { CLEAR, colourIn, coloursOf, hides, parseStyle, type Style, WHITE } from './styles.js';
 
 const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.meta.url);

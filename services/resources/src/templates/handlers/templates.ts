@@ -3,6 +3,7 @@ import { InsufficientRole } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageOfAll, parsePageRequest, type StoredRecord } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import {
   type ListTemplatesRequest,
   TemplateInclude,
@@ -13,7 +14,6 @@ import {
 } from '@commonplace/proto/resources/v1/template_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { endCopy } from '../../copies/job.js';
-import { foldName } from '../../domain/node.js';
 import type { AccessSubject } from '../../policy.js';
 import { applyTemplate, isVisible, reachesTemplate, seeTemplate } from '../apply.js';
 import { createTemplate, queue } from '../create.js';

@@ -1,6 +1,4 @@
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-}
+import { escapeHtml } from '@commonplace/kit/html';
 
 /** Returns a self-contained HTML page that runs no scripts. */
 export function htmlPage(title: string, body: string): string {

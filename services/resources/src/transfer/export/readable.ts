@@ -1,3 +1,4 @@
+import { escapeHtml } from '@commonplace/kit/html';
 import { UUID_PATTERN } from '@commonplace/kit/id';
 import { findEach } from '@commonplace/kit/store';
 import { ArtifactType, CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
@@ -5,7 +6,7 @@ import type { Node } from '../../domain/node.js';
 import { requireKind } from '../../kinds.js';
 import { cellText } from '../../tables/cell-text.js';
 import type { TransferParts } from '../parts.js';
-import { escapeHtml, htmlPage } from './html.js';
+import { htmlPage } from './html.js';
 import { ANY } from './native.js';
 import { type ArchiveTerms, entry, fileEntry, growingEntry, type Pieces } from './pieces.js';
 import { extensionOf, linkBetween, type Places } from './places.js';

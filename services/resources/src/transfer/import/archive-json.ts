@@ -1,8 +1,10 @@
+import { isObject } from '@commonplace/kit/json';
+
 /** Free-form JSON from an archive; nothing in it has been validated. */
 export type ArchiveJson = Readonly<Record<string, unknown>>;
 
 export function recordIn(value: unknown): ArchiveJson {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ArchiveJson) : {};
+  return isObject(value) ? value : {};
 }
 
 export function recordsIn(value: unknown): ArchiveJson[] {

@@ -1,4 +1,4 @@
-import { foldName } from '../../domain/node.js';
+import { foldName } from '@commonplace/kit/words';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum length of a name in code points. */

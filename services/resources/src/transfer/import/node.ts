@@ -1,11 +1,12 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldName } from '@commonplace/kit/words';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { MAX_METADATA_BYTES } from '../../config.js';
 import { creationInput, NO_INPUT } from '../../content/input.js';
 import type { ContentInput, PreparedWrite } from '../../content/kind.js';
-import { type FileState, foldName, isAttachment, type Node } from '../../domain/node.js';
+import { type FileState, isAttachment, type Node } from '../../domain/node.js';
 import { placeUnder } from '../../domain/tree.js';
 import { requireKind } from '../../kinds.js';
 import { keepCreator } from '../../tree/create.js';

@@ -1,9 +1,10 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { type Sort, timesWithin } from '@commonplace/kit/store';
+import { foldName } from '@commonplace/kit/words';
 import { EmptyTrashStatus, type TrashItem, type TrashService } from '@commonplace/proto/resources/v1/trash_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { foldName, type Node, parentId } from '../../domain/node.js';
+import { type Node, parentId } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { NotInTrash, WorkspaceArchived } from '../../errors.js';
 import { type AccessSubject, requireCapability, requireWorkspaceRole, type Seen } from '../../policy.js';

@@ -1,3 +1,4 @@
+import { isObject } from '@commonplace/kit/json';
 import { EmbedderFailure } from '../port.js';
 
 /**
@@ -30,10 +31,6 @@ function unitVector(embedding: unknown): Float32Array {
   const length = Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
   if (length === 0) throw malformed('has an embedding without a direction');
   return Float32Array.from(numbers, (value) => value / length);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function malformed(what: string): EmbedderFailure {

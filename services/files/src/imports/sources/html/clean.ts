@@ -1,4 +1,5 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { escapeHtml } from '@commonplace/kit/html';
 import { createLosses, type Losses } from '../common/warnings.js';
 import { childrenOf, type Element, find, isElement, type Node, rawText, textOf } from './dom.js';
 
@@ -45,9 +46,6 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = dictionary({
 const KNOWN = ['data-callout', 'data-math'];
 /** Characters of an inline (`data:`) image beyond which it is dropped, as in documents. */
 const MAX_DATA_IMAGE = 32 * 1024;
-
-export const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign] ?? '&quot;');
 
 /** Elements that a rule has created, to which no rule is applied again. */
 const MADE = new WeakSet<Element>();

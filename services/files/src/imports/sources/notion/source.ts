@@ -1,8 +1,8 @@
+import { escapeHtml } from '@commonplace/kit/html';
 import { isOutside, resolveRelative } from '../common/links.js';
 import { extensionOf } from '../common/paths.js';
 import { headOf, oneLine, readText, wellFormed } from '../common/text.js';
 import { MAX_CSV_BYTES, readCsv } from '../csv/parse.js';
-import { escapeHtml } from '../html/clean.js';
 import { loadHtml } from '../html/dom.js';
 import { MAX_PAGE_BYTES } from '../html/page.js';
 import {

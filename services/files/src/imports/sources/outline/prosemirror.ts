@@ -1,8 +1,8 @@
 import { dictionary } from '@commonplace/kit/dictionary';
+import { escapeHtml } from '@commonplace/kit/html';
 import { isObject } from '@commonplace/kit/json';
 import { wellFormed } from '../common/text.js';
 import { createLosses, type Losses } from '../common/warnings.js';
-import { escapeHtml } from '../html/clean.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
