@@ -2,7 +2,8 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import type { Tree } from '../nodes/tree.js';
 import type { Policy } from '../policy.js';
-import { createTableKind, type TableKind, type TableParts } from './kind.js';
+import type { TableParts } from './engine.js';
+import { createTableKind, type TableKind } from './kind.js';
 import { chunkCollection, headCollection } from './records.js';
 
 interface Surroundings extends Pick<TableParts, 'settings' | 'planner'> {

@@ -64,6 +64,14 @@ export interface TableStores {
 export const keptId = (tableId: string, snapshotId: string): string => `${tableId}.${snapshotId}`;
 export const chunkId = (tableId: string, number: number): string => `${tableId}.${number}`;
 
+/** Returns a head without its version, in the form in which it is written. */
+export function bare<T extends Omit<TableHead, 'version'> & { readonly version?: number }>(
+  head: T,
+): Omit<T, 'version'> {
+  const { version: _version, ...rest } = head;
+  return rest;
+}
+
 export function packEntry({ number, rows, bytes, hash, content }: ChunkEntry): PackedEntry {
   return [number, rows, bytes, hash, content];
 }

@@ -5,15 +5,14 @@ import { createFaults } from './faults.js';
 import { type ChunkImage, createChunkImage, createTableImage, createTableView, renderedText, textOf } from './image.js';
 import type { ChunkLists } from './lists.js';
 import { defaultColumns, planColumns } from './plan-columns.js';
-import { emptyHead, entriesOf, keptId, type TableHead, type TableStores } from './records.js';
+import { emptyHead, entriesOf, type TableHead, type TableStores } from './records.js';
 import type { Row } from './rows.js';
 import type { Breathe } from './slices.js';
 
-/** Reads the states of tables: the current one and those that snapshots keep. */
+/** Reads the states of tables. */
 export interface TableStates {
   /** Returns the head of the current state; that of a new table if nothing has been written yet. */
   head(tableId: string): Promise<Omit<TableHead, 'version'> & { readonly version?: number }>;
-  kept(tableId: string, snapshotId: string): Promise<TableHead | undefined>;
   /** Opens a head with all its rows. Throws ChunkGone if the head is outdated. */
   open(tableId: string, head: Omit<TableHead, 'version'>, breathe: Breathe): Promise<TableState>;
   /**
@@ -73,10 +72,6 @@ export function createTableStates(
     async head(tableId) {
       const head = await stores.heads.get(tableId);
       return head === undefined ? freshHead(tableId, '') : lists.whole(tableId, head);
-    },
-    async kept(tableId, snapshotId) {
-      const head = await stores.heads.get(keptId(tableId, snapshotId));
-      return head && lists.whole(tableId, head);
     },
     async open(tableId, head, breathe) {
       return { head: { ...head, id: tableId }, view: await view(tableId, entriesOf(head), true, breathe) };

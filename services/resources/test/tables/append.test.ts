@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
 import { CellFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
@@ -9,8 +6,9 @@ import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput } from '../../src/content/kind.js';
 import type { Node } from '../../src/domain/node.js';
+import type { TableParts } from '../../src/tables/engine.js';
 import { createChunkImage, renderedText } from '../../src/tables/image.js';
-import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
+import { createTableKind, type TableKind } from '../../src/tables/kind.js';
 import { openTablePlanner } from '../../src/tables/planner.js';
 import { chunkCollection, headCollection } from '../../src/tables/records.js';
 import { encodeRow, type Row } from '../../src/tables/rows.js';
@@ -21,8 +19,7 @@ const TABLE = nodeOf('0198aaaa-0000-7000-8000-000000000001');
 const OTHER = nodeOf('0198aaaa-0000-7000-8000-000000000002');
 const COLUMNS = json([{ id: 'a', name: 'A', type: 'number' }]);
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let store: Store;
 let parts: TableParts;
 let kind: TableKind;
@@ -31,8 +28,7 @@ afterAll(() => planner.close());
 /** Characters of records that were read and written. */
 let moved = 0;
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'commonplace-append-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   store = database.store('resources');
   parts = {
     heads: counted(await store.collection(headCollection)),
@@ -45,7 +41,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true });
 });
 
 function counted<T extends TableParts['heads'] | TableParts['chunks']>(collection: T): T {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteDatabase, type SqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openTestDatabase, type TestDatabase } from '@commonplace/adapters/testing';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Store, UnitOfWork } from '@commonplace/kit/store';
@@ -10,7 +7,8 @@ import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput, PreparedWrite } from '../../src/content/kind.js';
 import type { Node } from '../../src/domain/node.js';
-import { createTableKind, type TableKind, type TableParts } from '../../src/tables/kind.js';
+import type { TableParts } from '../../src/tables/engine.js';
+import { createTableKind, type TableKind } from '../../src/tables/kind.js';
 import { openTablePlanner } from '../../src/tables/planner.js';
 import type { SignedRow } from '../../src/tables/read.js';
 import { chunkCollection, headCollection, keptId } from '../../src/tables/records.js';
@@ -26,16 +24,14 @@ const QUERY = {
   cellFormat: CellFormat.RAW,
 };
 
-let folder: string;
-let database: SqliteDatabase;
+let database: TestDatabase;
 let store: Store;
 let parts: TableParts;
 let kind: TableKind;
 const planner = openTablePlanner({ tableThreads: 1, tableSeconds: 60, tablesWaiting: 100 });
 afterAll(() => planner.close());
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'commonplace-tables-'));
-  database = await openSqliteDatabase({ file: join(folder, 'commonplace.db') });
+  database = await openTestDatabase();
   store = database.store('resources');
   parts = {
     heads: await store.collection(headCollection),
@@ -48,7 +44,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  rmSync(folder, { recursive: true });
 });
 
 const contextOf = (work: UnitOfWork) =>

@@ -1,0 +1,49 @@
+import type { CallContext } from '@commonplace/kit/rpc';
+import { createTableCache, type TableCache } from './cache.js';
+import type { OpenTable } from './compute.js';
+import { type ChunkLists, createChunkLists } from './lists.js';
+import type { TablePlanner } from './planner.js';
+import { keptId, requireHead, type TableHead, type TableStores } from './records.js';
+import { createBreathe } from './slices.js';
+import { createTableStates, type TableStates } from './state.js';
+
+export interface TableParts extends TableStores {
+  readonly settings: { readonly tableRows: number; readonly tableCacheBytes: number };
+  readonly planner: Pick<TablePlanner, 'plan'>;
+  /**
+   * Returns whether a node is a table that the caller may read, for links to other tables; with a workspace, only if it
+   * is there.
+   */
+  mayRead(nodeId: string, context: CallContext, workspaceId?: string): Promise<boolean>;
+}
+
+/** Access to stored tables, which all parts of their content kind share. */
+export interface TableEngine {
+  readonly parts: TableParts;
+  readonly cache: TableCache;
+  readonly lists: ChunkLists;
+  readonly states: TableStates;
+  /** Returns how a call opens other tables: only those that its caller may read, with a workspace only if they are there. */
+  opener(context: CallContext, workspaceId?: string): OpenTable;
+  /** Returns the head of the state that a snapshot keeps. */
+  keptHead(tableId: string, snapshotId: string): Promise<TableHead>;
+}
+
+export function createTableEngine(parts: TableParts): TableEngine {
+  const cache = createTableCache(parts, parts.settings.tableCacheBytes);
+  const lists = createChunkLists(parts);
+  const states = createTableStates(parts, cache, lists);
+  return {
+    parts,
+    cache,
+    lists,
+    states,
+    opener: (context, workspaceId) => async (tableId) => {
+      if (!(await parts.mayRead(tableId, context, workspaceId))) return undefined;
+      return states.open(tableId, await states.head(tableId), createBreathe(context.signal));
+    },
+    async keptHead(tableId, snapshotId) {
+      return lists.whole(tableId, await requireHead(parts, keptId(tableId, snapshotId)));
+    },
+  };
+}
