@@ -9,4 +9,4 @@ export { type InstallationHarness, installationContract } from './installation.c
 export { type StoreHarness, storeContract } from './store.contract.js';
 export { createDuties, type Duties, type OptOuts } from './suite/duties.js';
 export { eventually } from './suite/eventually.js';
-export { countTurns, openTurns } from './turns.js';
+export { countTurns, openTurns } from './suite/turns.js';

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { keyset } from '../../store/cursor.js';
 import type { Collection, Scalar, Sort, Where } from '../../store/port.js';
 import type { Duties } from '../suite/duties.js';
-import { openTurns } from '../turns.js';
+import { openTurns } from '../suite/turns.js';
 import { type Bench, compareValues, type Draft, ids, type Thing } from './harness.js';
 
 /**
