@@ -126,8 +126,12 @@ describe('a run that needs approval', () => {
     expect((await by.patch(path(other?.id), { decision: 'deny', comment: 'One will do.' })).status).toBe(200);
     expect(await commentsOn(page)).toEqual([]);
     const edited_input = { ...one?.input, body: 'Better' };
-    const wrong = await by.patch(path(one?.id), { status: 'approved', edited_input: { body: 7 } });
-    expect(wrong).toMatchObject({ status: 400, body: { error: { code: 'approval_input_invalid' } } });
+    for (const body of [7, '', 'x'.repeat(10_001)]) {
+      const wrong = { status: 'approved', edited_input: { ...one?.input, body } };
+      expect(await by.patch(path(one?.id), wrong)).toMatchObject({
+        ...{ status: 400, body: { error: { code: 'approval_input_invalid' } } },
+      });
+    }
     expect((await by.patch(path(one?.id), { status: 'approved', edited_input })).status).toBe(200);
     const again = await by.patch(path(one?.id), { status: 'denied' });
     expect(again).toMatchObject({ status: 409, body: { error: { code: 'approval_not_pending' } } });

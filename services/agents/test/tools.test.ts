@@ -8,12 +8,13 @@ import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_s
 import { ResourceRole, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { describe, expect, test } from '@jest/globals';
 import { lineDiff } from '../src/domain/line-diff.js';
+import { checkWithin, type JsonSchema } from '../src/domain/schema-check.js';
 import { scopesOf } from '../src/domain/scopes.js';
 import { createArrangeTools } from '../src/engine/tools/arrange.js';
 import { createCommentTools, mentionsIn } from '../src/engine/tools/comment.js';
 import { createCreationTools } from '../src/engine/tools/create.js';
 import { createRowTools } from '../src/engine/tools/rows.js';
-import type { Tool, ToolContext } from '../src/engine/tools/tool.js';
+import { InvalidArguments, type Tool, type ToolContext } from '../src/engine/tools/tool.js';
 import { createWebTools, isWrittenIn } from '../src/engine/tools/web-fetch.js';
 import { createWriteTools } from '../src/engine/tools/write.js';
 
@@ -175,6 +176,27 @@ describe('a plan', () => {
     // Repeated after a crash, the passage is replaced already.
     const gone = { ...args, edits: [{ old_text: 'four', new_text: 'vier' }] };
     expect((await tool.plan(gone, contextWith())).preview.text).not.toContain('vier');
+  });
+
+  test.each([
+    ['no text', '', false],
+    ['10,000 characters', '😀'.repeat(10_000), true],
+    ['10,001 characters', 'x'.repeat(10_001), false],
+  ])('of a comment with %s is made if it follows the schema', async (_, body, follows) => {
+    const { parts } = fakes([open]);
+    const [tool] = createCommentTools(parts) as [Tool];
+    const args = { resource_id: open.id, body };
+    const plan = tool.plan(args, contextWith()).then(
+      () => true,
+      (error) => {
+        if (error instanceof InvalidArguments) return false;
+        throw error;
+      },
+    );
+    expect(await plan).toBe(follows);
+    expect(checkWithin(5_000, tool.schema.parameters as JsonSchema, args)).toMatchObject({
+      fault: follows ? undefined : expect.stringContaining('body'),
+    });
   });
 
   test('of a comment names the people whom it mentions and notifies', async () => {

@@ -3,7 +3,7 @@ import { visible } from '../../domain/passage.js';
 import type { ModelToolCall } from '../../models/port.js';
 import type { Parts } from '../../parts.js';
 import type { RunRecord } from '../../stores/runs.js';
-import { requiredText } from './arguments.js';
+import { requiredText, textSchema } from './arguments.js';
 import { MAX_TEXT_LENGTH } from './im.js';
 import { changePlan } from './plans.js';
 import type { Tool } from './tool.js';
@@ -18,7 +18,7 @@ const schema = {
   description: 'Posts the answer of a run into the conversation that it was asked for.',
   parameters: {
     type: 'object',
-    properties: { text: { type: 'string', description: 'The answer, in Markdown.', maxLength: MAX_TEXT_LENGTH } },
+    properties: { text: textSchema('The answer, in Markdown.', MAX_TEXT_LENGTH) },
     required: ['text'],
     additionalProperties: false,
   },

@@ -1,12 +1,21 @@
 import { isUuid } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import { type Arguments, InvalidArguments } from './tool.js';
+
+/**
+ * Returns the schema of an argument that `requiredText` reads, so that an input that a person has edited is checked
+ * before the call is approved.
+ */
+export const textSchema = (description: string, maxLength: number) => ({
+  ...{ type: 'string', description, minLength: 1, maxLength },
+});
 
 /** Returns a text argument unchanged, at most `max` characters; undefined if it is absent. */
 export function optionalText(args: Arguments, name: string, max: number): string | undefined {
   const value = args[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string') throw new InvalidArguments(`${name} must be a text.`);
-  if (value.length > max) throw new InvalidArguments(`${name} must have at most ${max} characters.`);
+  if (isLongerThan(value, max)) throw new InvalidArguments(`${name} must have at most ${max} characters.`);
   return value;
 }
 
@@ -40,6 +49,9 @@ export function requiredId(args: Arguments, name: string): string {
 
 /** Maximum characters of a resource's name. */
 const MAX_NAME_LENGTH = 255;
+
+/** Returns the schema of an argument that `requiredName` reads. */
+export const nameSchema = (description: string) => textSchema(description, MAX_NAME_LENGTH);
 
 /** Returns a name, which must be one line. */
 export function requiredName(args: Arguments, name: string): string {

@@ -1,7 +1,7 @@
 import { UpdateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { optionalId, requiredId, requiredName } from './arguments.js';
+import { nameSchema, optionalId, requiredId, requiredName } from './arguments.js';
 import { changePlan } from './plans.js';
 import { findTarget, idsOf, isWider, placeOf, targetOf } from './targets.js';
 import { type Arguments, InvalidArguments, type Tool } from './tool.js';
@@ -13,7 +13,7 @@ const arrangeSchema = {
     type: 'object',
     properties: {
       resource_id: { type: 'string' },
-      name: { type: 'string', description: 'The new name.' },
+      name: nameSchema('The new name.'),
       parent_id: { type: 'string', description: 'Id of the new parent.' },
       to_root: { type: 'boolean', description: 'Moves it to the root of the workspace.' },
     },

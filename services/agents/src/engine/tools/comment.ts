@@ -1,7 +1,7 @@
 import { CreateCommentRequest } from '@commonplace/proto/resources/v1/comment_service.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { optionalId, optionalText, requiredId, requiredText } from './arguments.js';
+import { optionalId, optionalText, requiredId, requiredText, textSchema } from './arguments.js';
 import { changePlan } from './plans.js';
 import { isWider, targetOf } from './targets.js';
 import type { Arguments, Tool } from './tool.js';
@@ -17,8 +17,11 @@ const schema = {
     type: 'object',
     properties: {
       resource_id: { type: 'string', description: 'Id of the document.' },
-      body: { type: 'string', description: 'The comment, in Markdown.' },
-      quote: { type: 'string', description: 'The passage that it is about, word for word.' },
+      body: textSchema('The comment, in Markdown.', MAX_BODY_LENGTH),
+      quote: {
+        ...{ type: 'string', description: 'The passage that it is about, word for word.' },
+        maxLength: MAX_QUOTE_LENGTH,
+      },
       parent_comment_id: { type: 'string', description: 'Id of the comment to reply to.' },
     },
     required: ['resource_id', 'body'],

@@ -2,7 +2,7 @@ import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { listOf, oneOf, optionalId, optionalText, requiredName } from './arguments.js';
+import { listOf, nameSchema, oneOf, optionalId, optionalText, requiredName } from './arguments.js';
 import { added, changePlan, diffBlock } from './plans.js';
 import { idsOf, isWider, placeOf } from './targets.js';
 import { type Arguments, InvalidArguments, type Tool } from './tool.js';
@@ -28,7 +28,7 @@ const schema = {
     type: 'object',
     properties: {
       type: { type: 'string', enum: [...TYPES] },
-      name: { type: 'string' },
+      name: nameSchema('One line.'),
       parent_id: { type: 'string', description: 'Id of a folder or document; the root when absent.' },
       markdown: { type: 'string', description: 'Text of a document.' },
       columns: {

@@ -1,7 +1,7 @@
 import { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { optionalId, optionalText, requiredName } from './arguments.js';
+import { nameSchema, optionalId, optionalText, requiredName } from './arguments.js';
 import { added, changePlan, diffBlock } from './plans.js';
 import { idsOf, isWider, placeOf } from './targets.js';
 import { InvalidArguments, type Tool } from './tool.js';
@@ -15,7 +15,7 @@ const schema = {
   parameters: {
     type: 'object',
     properties: {
-      name: { type: 'string', description: 'With its ending: report.csv' },
+      name: nameSchema('With its ending: report.csv'),
       text: { type: 'string' },
       content_type: { type: 'string' },
       parent_id: { type: 'string', description: 'Id of a folder or document; the root when absent.' },

@@ -9,7 +9,7 @@ import { visible } from '../../domain/passage.js';
 import type { Parts } from '../../parts.js';
 import { taintsOfMessages } from '../../runs/message-taints.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { optionalId, optionalSeq, requiredId, requiredText } from './arguments.js';
+import { optionalId, optionalSeq, requiredId, requiredText, textSchema } from './arguments.js';
 import { changePlan, hashOf } from './plans.js';
 import { type Arguments, InvalidArguments, readingPlan, type Tool, type ToolContext } from './tool.js';
 
@@ -42,7 +42,7 @@ const sendSchema = {
     type: 'object',
     properties: {
       conversation_id: { type: 'string', description: 'Id of the conversation.' },
-      text: { type: 'string', description: 'The message, in Markdown.' },
+      text: textSchema('The message, in Markdown.', MAX_TEXT_LENGTH),
       reply_to_id: { type: 'string', description: 'Id of the message that it replies to.' },
     },
     required: ['conversation_id', 'text'],

@@ -17,7 +17,7 @@ import { visible } from '../../domain/passage.js';
 import type { TaintSource } from '../../domain/taint.js';
 import type { Parts } from '../../parts.js';
 import { actOnce, reportConflicts } from './acts.js';
-import { listOf, oneOf, optionalText, requiredName, requiredText } from './arguments.js';
+import { listOf, nameSchema, oneOf, optionalText, requiredName, requiredText } from './arguments.js';
 import { changePlan, hashOf } from './plans.js';
 import { isWider } from './targets.js';
 import { type Arguments, InvalidArguments, readingPlan, type Tool, type ToolContext, type ToolResult } from './tool.js';
@@ -80,7 +80,7 @@ const createSchema = {
   description: 'Creates a work item in the workspace.',
   parameters: {
     type: 'object',
-    properties: { title: text('One line.'), ...fields },
+    properties: { title: nameSchema('One line.'), ...fields },
     required: ['title'],
     additionalProperties: false,
   },
@@ -93,7 +93,7 @@ const updateSchema = {
     properties: {
       work_item_id: id,
       version: { type: 'integer', description: 'The version that was read: a change of somebody else is not lost.' },
-      title: text('One line.'),
+      title: nameSchema('One line.'),
       ...fields,
       force: { type: 'boolean', description: 'Set it to done although work items below are open.' },
     },
