@@ -1,6 +1,7 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { UUID_PATTERN } from '@commonplace/kit/id';
 import { isObject } from '@commonplace/kit/json';
+import { isLongerThan } from '@commonplace/kit/words';
 import { SyntaxFault } from '../domain/path.js';
 import { parseTemplate } from '../domain/templates.js';
 import { timeRange } from '../domain/times.js';
@@ -111,7 +112,7 @@ const text =
   (value, { max, required }) => {
     if (typeof value !== 'string' || !fits(value)) return wrongType(`must be ${what}.`);
     if (required && value === '') return MISSING;
-    return max !== undefined && value.length > max ? invalid(`has more than ${max} characters.`) : undefined;
+    return max !== undefined && isLongerThan(value, max) ? invalid(`has more than ${max} characters.`) : undefined;
   };
 
 const list =

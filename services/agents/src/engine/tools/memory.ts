@@ -270,7 +270,7 @@ function schemaOf(actions: readonly Action[]): Tool['schema'] {
     query: { type: 'string', description: 'For search: words of the memories to find.' },
   };
   const writing = {
-    content: { type: 'string', description: 'For remember, revise and append: the text.' },
+    content: { type: 'string', description: 'For remember, revise and append: the text.', maxLength: MAX_CONTENT },
     kind: { type: 'string', enum: [...KINDS], description: 'For remember.' },
     scope: { type: 'string', enum: [...PLACES], description: 'For remember: whose memory it is; agent if left out.' },
     memory_id: { type: 'string', description: 'For revise, append and forget.' },

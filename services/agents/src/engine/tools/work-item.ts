@@ -40,7 +40,7 @@ const LISTED_CHARACTERS = 200;
 const text = (description: string) => ({ type: 'string', description });
 const id = text('Id of the work item.');
 const fields = {
-  description: text('Markdown.'),
+  description: { ...text('Markdown.'), maxLength: MAX_DESCRIPTION_LENGTH },
   status: { type: 'string', enum: [...STATUSES] },
   priority: { type: 'string', enum: [...PRIORITIES] },
   labels: { type: 'array', items: { type: 'string' } },
