@@ -71,11 +71,11 @@ function metricsIn(expr: string): string[] {
 /** Those of a mesh; each has a port for its metrics. */
 const PROCESSES = 9;
 
-/** Returns the metrics that rules and dashboards of the chart read. */
-function namedMetrics(): Set<string> {
+/** Returns the expressions of rules and dashboards of the chart, those of recorded series in place of their names. */
+function expressions(): string[] {
   const rules = readFileSync(join(CHART, 'rules/commonplace.yaml'), 'utf8');
-  const blocks = [...rules.matchAll(/^( +)expr: (?:\|\n((?:\1 +.*\n)+)|(.*)\n)/gm)].map(
-    ([, , block, line]) => block ?? line ?? '',
+  const blocks = [...rules.matchAll(/(?:record|alert): (\S+)\n( +)expr: (?:\|\n((?:\2 +.*\n)+)|(.*)\n)/g)].map(
+    ([, name = '', , block, line]) => ({ name, expr: block ?? line ?? '' }),
   );
   const boards = readdirSync(join(CHART, 'dashboards')).flatMap((file) => {
     const text = readFileSync(join(CHART, 'dashboards', file), 'utf8');
@@ -86,7 +86,33 @@ function namedMetrics(): Set<string> {
     const choices = templating.list.filter(({ type }) => type === 'query').map(({ query }) => query);
     return [...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...choices];
   });
-  return new Set([...blocks, ...boards].flatMap(metricsIn));
+  const recorded = new Map(blocks.map(({ name, expr }) => [name, expr]));
+  return [...blocks.map(({ expr }) => expr), ...boards].map((expr) =>
+    expr.replace(/commonplace:[\w:]+/g, (name) => `(${recorded.get(name)})`),
+  );
+}
+
+/** Labels that Prometheus, Kubernetes and the ServiceMonitor give, and the bounds of buckets. */
+const LABELS_OF_TARGETS = new Set([
+  ...['namespace', 'release', 'service', 'pod', 'instance', 'job', 'le', 'persistentvolumeclaim'],
+]);
+
+/** Returns the labels that an expression groups or selects by, except those of targets. */
+function labelsIn(expr: string): string[] {
+  const grouped = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
+  const selected = [...expr.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label);
+  return [...new Set([...grouped, ...selected])].filter((label) => !LABELS_OF_TARGETS.has(label));
+}
+
+/** Returns the labels of each metric on a page. */
+function labelsByMetric(page: string): Map<string, Set<string>> {
+  const labels = new Map<string, Set<string>>();
+  for (const [, name = '', list = ''] of page.matchAll(/^([a-z_:][a-z0-9_:]*)(?:\{(.*)\})? /gim)) {
+    const known = labels.get(name) ?? new Set();
+    for (const [, label = ''] of list.matchAll(/(\w+)="/g)) known.add(label);
+    labels.set(name, known);
+  }
+  return labels;
 }
 
 beforeAll(async () => {
@@ -123,12 +149,29 @@ async function live(): Promise<Workspace> {
 describe('metrics', () => {
   test('every metric in a dashboard or an alert is exported by the running system', async () => {
     await live();
-    const named = namedMetrics();
+    const named = new Set(expressions().flatMap(metricsIn));
     expect(named.size).toBeGreaterThan(20);
     const wanted = [...named].filter((name) => !ABSENT.test(name) && !FOREIGN.test(name));
     await eventually(async () => {
       const exported = namesIn(await scrape());
       expect(wanted.filter((name) => !exported.has(name))).toEqual([]);
+    });
+  });
+
+  test('every label that a dashboard or an alert uses is exported with one of its metrics', async () => {
+    await live();
+    const read = expressions()
+      .map((expr) => ({ expr, metrics: metricsIn(expr), labels: labelsIn(expr) }))
+      .filter(({ metrics }) => !metrics.some((name) => ABSENT.test(name)));
+    expect(read.flatMap(({ labels }) => labels).length).toBeGreaterThan(40);
+    await eventually(async () => {
+      const exported = labelsByMetric(await scrape());
+      const unknown = read.flatMap(({ expr, metrics, labels }) =>
+        labels
+          .filter((label) => !metrics.some((name) => exported.get(name)?.has(label)))
+          .map((label) => `${label} in ${expr}`),
+      );
+      expect(unknown).toEqual([]);
     });
   });
 
