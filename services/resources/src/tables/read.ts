@@ -99,9 +99,10 @@ export function createTableReader(states: TableStates): TableReader {
   };
 }
 
+/** Returns the columns with these ids or names, each once; all if there are none. */
 function columnsToShow(head: Head, keys: readonly string[]): Column[] {
   if (keys.length === 0) return [...head.columns];
-  return keys.map((key) => {
+  const named = keys.map((key) => {
     const column = findColumn(head.columns, key);
     if (column !== undefined) return column;
     throw invalidField(
@@ -110,6 +111,7 @@ function columnsToShow(head: Head, keys: readonly string[]): Column[] {
       `There is no column, or more than one, with the id or name ${JSON.stringify(key)}.`,
     );
   });
+  return [...new Set(named)];
 }
 
 /** A page of rows as JSON, with the id of its last row and the ids of some rows after it. */

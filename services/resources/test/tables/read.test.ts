@@ -128,7 +128,7 @@ describe('filter and sort', () => {
   });
 
   test('returns some columns with display values', async () => {
-    const { columns, rows } = await tables.read(id, { columns: ['Stage', 'tags', 'at'], display: true });
+    const { columns, rows } = await tables.read(id, { columns: ['Stage', 'tags', 'at', 'stage'], display: true });
     expect(columns.map((column) => column.id)).toEqual(['stage', 'tags', 'at']);
     expect(rows[1]?.cells).toEqual({ stage: 'One', tags: 'red, blue', at: null });
     await expect(tables.read(id, { columns: ['zip'] })).rejects.toMatchObject({ reason: 'unknown_column' });
