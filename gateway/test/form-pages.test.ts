@@ -257,6 +257,11 @@ describe('the page of a form', () => {
     const headers = { 'Content-Type': 'multipart/form-data; boundary="x"' };
     const body = `${boundary.repeat(10_001)}--x--\r\n`;
     expect((await fetch(stage.baseUrl + PATH, { method: 'POST', headers, body })).status).toBe(400);
+    const twoTypes = { 'Content-Type': 'text/plain, multipart/form-data; boundary="x"' };
+    const few = `${boundary}--x--\r\n`;
+    expect((await fetch(stage.baseUrl + PATH, { method: 'POST', headers: twoTypes, body: few })).status).toBe(400);
+    const files = `${boundary.replace('"f.choices"', '"f.file"; filename="a"').repeat(501)}--x--\r\n`;
+    expect((await fetch(stage.baseUrl + PATH, { method: 'POST', headers, body: files })).status).toBe(400);
     expect(stage.submitted).toHaveLength(1);
   });
 

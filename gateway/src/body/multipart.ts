@@ -1,9 +1,12 @@
 import { type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { AppError, invalidField } from '@commonplace/kit/errors';
+import { readFormData } from '@commonplace/kit/http';
 import type { FilePart } from '@commonplace/proto/api/v1/access.js';
 
 /** Name of the part that holds the bytes of a file. */
 export const FILE_PART = 'file';
+/** A file, and the fields of a request, each of which is a part. */
+const BOUNDS = { parts: 100, files: 10 };
 
 /**
  * Converts a `multipart/form-data` body to the equivalent JSON body, so that one reader handles both forms, and a
@@ -36,12 +39,11 @@ export async function multipartToJson(
 
 async function readParts(contentType: string, body: Buffer): Promise<ReadonlyMap<string, string | File>> {
   const parts = new Map<string, string | File>();
-  const form = await new Response(Uint8Array.from(body), { headers: { 'Content-Type': contentType } })
-    .formData()
-    .catch((cause) => {
-      const message = 'The body is not multipart/form-data that can be read: its Content-Type names the boundary.';
-      throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', message, { cause });
-    });
+  const form = await readFormData(contentType, body, BOUNDS).catch((cause) => {
+    if (cause instanceof AppError) throw cause;
+    const message = 'The body is not multipart/form-data that can be read: its Content-Type names the boundary.';
+    throw new AppError('INVALID_ARGUMENT', 'unsupported_media_type', message, { cause });
+  });
   for (const [name, value] of form) {
     if (parts.has(name) || name === '__proto__')
       throw invalid(`The body has more than one part ${name.slice(0, 100)}.`);

@@ -1,5 +1,6 @@
 export * from './ended-sessions.js';
 export * from './envelope.js';
+export * from './form-data.js';
 export * from './host.js';
 export * from './own-origin.js';
 export * from './parse-body.js';
