@@ -18,6 +18,7 @@ import { createInProcessClient, type OpenInProcess } from './in-process.js';
 import type { LargeBodies } from './large-bodies/index.js';
 import type { AnswerReader } from './mcp/answers/index.js';
 import { serveMcp } from './mcp/serve.js';
+import { limitAccept } from './middleware/accept.js';
 import { type AuthenticateParts, authenticate, isSafe } from './middleware/authenticate.js';
 import type { Denials } from './middleware/denials.js';
 import { answerErrors } from './middleware/errors.js';
@@ -77,6 +78,7 @@ export function createApp(parts: AppParts): Koa {
   app.use(limitUnreadAnswers(settings.unreadBytes) as Koa.Middleware);
   app.use(requireSingularHeaders());
   app.use(limitParameters());
+  app.use(limitAccept());
   app.use(allowOrigins());
   app.use(shed(parts));
   app.use(parts.readers);

@@ -27,6 +27,14 @@ describe('parameters of a query', () => {
   });
 });
 
+test('a long Accept header is refused before it is read', async () => {
+  const stage = await openAuthStage('http://wiki.example.com');
+  const accept = (commas: number) => ({ Accept: `text/html;q="${','.repeat(commas)}` });
+  expect((await stage.get('/docs', accept(14_000))).status).toBe(400);
+  expect((await stage.get('/auth/sign-in', accept(4000))).status).toBe(200);
+  await stage.close();
+});
+
 test('parameters are parsed in proportion to their number', () => {
   const app = new Koa();
   parseQueries(app);
