@@ -10,7 +10,7 @@ export interface RawRequest {
 
 /** Stages of a request after which the client closes the connection. */
 export const STAGES = ['half of the head', 'the head', 'half of the body', 'all of it', 'the first answer'] as const;
-export type Stage = (typeof STAGES)[number];
+type Stage = (typeof STAGES)[number];
 
 /**
  * Delays in milliseconds between the client's last bytes and closing, so that the server has processed some of them.

@@ -25,7 +25,7 @@ export interface Agent {
   readonly skills?: readonly Skill[];
 }
 
-export interface AgentWorkspace {
+interface AgentWorkspace {
   readonly workspace_id: string;
   readonly name: string;
   readonly role: string;

@@ -26,7 +26,7 @@ interface Operation {
 const known = new Map<string, Promise<readonly Operation[]>>();
 
 /** An answer of a server, checked if it is an error. */
-export interface Answered {
+interface Answered {
   readonly method: string;
   readonly url: string;
   readonly status: number;

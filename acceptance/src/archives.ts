@@ -4,7 +4,7 @@ import type { Api } from './client.js';
 import { eventually } from './eventually.js';
 import type { Workspace } from './records.js';
 
-export interface Archive {
+interface Archive {
   readonly id: string;
   readonly mode: string;
   readonly format: string | null;

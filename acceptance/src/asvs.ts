@@ -80,7 +80,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   'V17.3': '1b 2b',
 };
 
-export interface Requirement {
+interface Requirement {
   /** Id such as `V3.4.1`. */
   readonly id: string;
   readonly level: 1 | 2;

@@ -3,7 +3,7 @@ import { eventsOf, type ServerSentEvent } from './events.js';
 import { eventually } from './eventually.js';
 import type { System } from './system.js';
 
-export interface Citation {
+interface Citation {
   readonly marker: number;
   readonly hidden?: boolean;
   readonly resource_id: string;
@@ -17,7 +17,7 @@ export interface Citation {
   readonly is_stale: boolean;
 }
 
-export interface ChatMessage {
+interface ChatMessage {
   readonly id: string;
   readonly seq: number;
   readonly role: string;

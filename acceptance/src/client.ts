@@ -24,7 +24,7 @@ export interface Reply<T> {
   readonly error: ErrorBody;
 }
 
-export interface Options {
+interface Options {
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@ import type { Api, Reply } from './client.js';
 import { eventually } from './eventually.js';
 import type { Resource } from './records.js';
 
-export interface File {
+interface File {
   readonly status: string;
   readonly content_type: string;
   readonly size_bytes: number;
@@ -15,7 +15,7 @@ export interface File {
   readonly error: { readonly code: string } | null;
 }
 
-export interface Part {
+interface Part {
   readonly number: number;
   readonly url: string;
   readonly offset: number;

@@ -18,14 +18,14 @@ export interface Form {
   readonly webhook_secrets?: readonly { readonly url: string; readonly secret: string }[];
 }
 
-export interface FormConfig {
+interface FormConfig {
   readonly title: string;
   readonly fields: readonly FormField[];
   readonly webhooks: readonly Readonly<Record<string, unknown>>[];
   readonly [key: string]: unknown;
 }
 
-export interface FormField {
+interface FormField {
   readonly id: string;
   readonly column_id: string | null;
   readonly type: string;

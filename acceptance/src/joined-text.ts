@@ -69,7 +69,7 @@ export interface Cuts {
 }
 
 /** Opens a stream, like `fetch`. */
-export type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
+type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
 
 const PATIENCE = 400;
 const PAUSE_MS = 100;

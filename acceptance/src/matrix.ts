@@ -4,7 +4,7 @@ import { newKey } from './people.js';
 import { HTTP_CONNECTOR, ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, type WorkspaceRole } from './world.js';
 
 /** The callers who may use an endpoint with the request of a row (api: 3.2, 3.3, 6 to 10, 15). */
-export type Gate =
+type Gate =
   /** Anybody, on their own records. */
   | { readonly kind: 'self' }
   /** Members of the Org with at least a role; `refusal` if the code is not `insufficient_role`. */
@@ -35,7 +35,7 @@ export interface Call {
  * Outcome for a limited key. `refused`: 403 `tenant_boundary`. `answered`: as for other keys, but only with data of the
  * key's workspaces.
  */
-export type Limited = 'refused' | 'answered';
+type Limited = 'refused' | 'answered';
 
 /** An endpoint with one valid request. */
 export interface Row {

@@ -16,7 +16,7 @@ export interface ToolResult {
   readonly code: string | undefined;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
   readonly onprogress?: (progress: { readonly progress: number; readonly message?: string }) => void;

@@ -26,7 +26,7 @@ export interface ErrorBody {
   readonly doc_url: string;
 }
 
-export interface Warning {
+interface Warning {
   readonly code: string;
   readonly message: string;
   readonly details?: Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export interface List<T> {
   readonly items: readonly T[];
 }
 
-export type Id = string;
+type Id = string;
 
 export interface User {
   readonly id: Id;
@@ -117,7 +117,7 @@ export interface Workspace {
   readonly counts: { readonly resources: number; readonly members: number } | null;
 }
 
-export interface PathItem {
+interface PathItem {
   readonly id?: Id | null;
   readonly name?: string | null;
   readonly hidden?: boolean | null;
@@ -159,7 +159,7 @@ export interface TableContent extends Content {
   readonly primary_column_id: string;
 }
 
-export interface TableRow {
+interface TableRow {
   readonly id: string;
   readonly cells: Readonly<Record<string, unknown>>;
   readonly position: number;
@@ -188,7 +188,7 @@ export interface TrashItem {
   readonly descendant_count: number;
 }
 
-export interface SearchItem {
+interface SearchItem {
   readonly resource: { readonly id: Id; readonly name: string; readonly workspace_id: Id };
   readonly score: number;
   readonly scores: { readonly keyword: number | null; readonly semantic: number | null };
@@ -235,7 +235,7 @@ export interface Connection {
   readonly status: string;
 }
 
-export interface Notification {
+interface Notification {
   readonly id: Id;
   readonly type: string;
   readonly title: string;

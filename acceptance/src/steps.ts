@@ -1,5 +1,5 @@
 /** A command in a document, and the output that the document shows for it. */
-export interface Step {
+interface Step {
   readonly command: string;
   readonly answer: string;
 }

@@ -14,7 +14,7 @@ export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
  * How a system runs: as one process with everything in it, or as a process for the gateway and each service, with real
  * servers.
  */
-export type Mode = 'embedded' | 'mesh';
+type Mode = 'embedded' | 'mesh';
 
 export const mode: Mode = process.env.COMMONPLACE_TEST_MODE === 'mesh' ? 'mesh' : 'embedded';
 

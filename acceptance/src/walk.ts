@@ -16,7 +16,7 @@ export async function forEach<T, R>(
   return results;
 }
 
-export interface Walked<T> {
+interface Walked<T> {
   readonly items: readonly T[];
   readonly pages: readonly Page[];
 }

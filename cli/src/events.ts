@@ -5,7 +5,7 @@ import type { Selection } from './selection.js';
 import { readPlaces } from './settings.js';
 
 /** A parked event as operators see it. */
-export interface ParkedEventView {
+interface ParkedEventView {
   readonly consumer: string;
   readonly id: string;
   readonly type: string;
@@ -17,7 +17,7 @@ export interface ParkedEventView {
 }
 
 /** Selects parked events: those of one consumer or of all, or those with some ids. */
-export interface ParkedSelection {
+interface ParkedSelection {
   readonly consumer: string | undefined;
   readonly ids: Selection;
 }

@@ -26,7 +26,7 @@ export interface Rotation {
   readonly spareKeys: number;
 }
 
-export interface RotateOptions {
+interface RotateOptions {
   readonly places: RecordPlaces;
   /** Value of `COMMONPLACE_SECRETS_KEY`; undefined if the key is in the data folder. */
   readonly setting: string | undefined;

@@ -4,7 +4,7 @@ const MIN_SECRET_LENGTH = 4;
 const FOREIGN = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 
 /** Replaces every secret from the settings in a value, at any depth. */
-export type Scrub = <T>(value: T) => T;
+type Scrub = <T>(value: T) => T;
 
 /** Creates a function that hides secrets. `more` contains further values to hide. */
 export function createScrub(env: NodeJS.ProcessEnv, more: readonly string[] = []): Scrub {

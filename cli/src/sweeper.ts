@@ -13,7 +13,7 @@ import type { Selection } from './selection.js';
 import { type Places, readPlaces } from './settings.js';
 
 /** A blob in the store's trash. */
-export interface Trashed {
+interface Trashed {
   /** Key of the blob before it was moved to the trash. */
   readonly key: string;
   /** Day in UTC, such as `2026-11-21`. */

@@ -33,7 +33,7 @@ import type { State } from './middleware/state.js';
 import { limitUnreadAnswers } from './middleware/unread-answers.js';
 import type { EventRoute, Route } from './routes.js';
 
-export interface AppParts {
+interface AppParts {
   readonly settings: Settings;
   readonly routes: readonly Route[];
   invoke(route: Route): Invoke;

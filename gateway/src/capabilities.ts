@@ -5,7 +5,7 @@ import { isWithinLimit } from './middleware/workspace-limit.js';
 import { CONCURRENCY_POLICIES, type Policies, type PolicyName, WINDOW_SECONDS } from './rate-limits.js';
 import type { Route } from './routes.js';
 
-export interface CapabilityParts {
+interface CapabilityParts {
   readonly routes: readonly Route[];
   readonly policies: Policies;
   readonly deprecations: readonly Deprecation[];

@@ -37,7 +37,7 @@ export type InvokeStream = (request: object, options: CallOptions) => AsyncItera
 
 export type Invoke = Client<Record<string, (request: object) => Promise<object>>>[string];
 
-export interface EndpointSettings {
+interface EndpointSettings {
   readonly publicUrl: string;
   readonly bodyBytes: number;
   readonly timeoutMs: number;
@@ -98,7 +98,7 @@ export function serveEndpoint(
 const SLOW_BODY_MS = 500;
 
 /** What an rpc has answered, with what the request asks to see of it. */
-export interface RpcAnswer {
+interface RpcAnswer {
   readonly message: object;
   readonly reply: Reply;
   readonly shown: Shown;
@@ -144,7 +144,7 @@ async function answerOf(
 }
 
 /** A request's body in a form that `parseBody` reads. */
-export interface Body {
+interface Body {
   readonly bytes: Buffer;
   readonly type: string | undefined;
 }

@@ -3,7 +3,7 @@ import { duplexPair } from 'node:stream';
 import type { AppError } from '@commonplace/kit/errors';
 
 /** A request to the API of this process. */
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: string;
   /** Path with its query, such as `/api/v1/me`. */
   readonly path: string;

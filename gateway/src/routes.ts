@@ -97,7 +97,7 @@ export interface EventRoute extends Pick<Route, 'fullMethod' | 'service' | 'rpc'
 }
 
 /** The stream about the record that an answer names. */
-export interface EventsAfter {
+interface EventsAfter {
   readonly events: EventRoute;
   /** Returns the request of the stream; undefined if the answer names no record. */
   requestOf(answer: object): object | undefined;

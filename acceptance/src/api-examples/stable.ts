@@ -21,7 +21,7 @@ const PRESENT_MS = Date.UTC(2026, 0, 15, 9, 30);
 const NEAR_MS = 600_000;
 const HOUR_MS = 3_600_000;
 
-export interface StableOptions {
+interface StableOptions {
   readonly baseUrl: string;
   /** Replacements of known ids. */
   readonly ids: Readonly<Record<string, string>>;

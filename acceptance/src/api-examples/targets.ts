@@ -4,7 +4,7 @@ import type { Workspace } from '../records.js';
 import type { Place } from '../world.js';
 
 /** Path of a request and its sender; by default the boss of the place. */
-export interface Target {
+interface Target {
   readonly path: string;
   readonly by?: Api;
 }

@@ -24,7 +24,7 @@ interface PodSpec {
  * Runs the workloads of a rendered chart as processes on this machine, with the commands and variables that they would
  * have in a cluster.
  */
-export interface Deployment {
+interface Deployment {
   /** Runs the init containers of the pod one after another, then starts its main container. */
   startPod(): Promise<Running>;
   /** Runs a job of the CronJob. */

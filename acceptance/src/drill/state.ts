@@ -4,7 +4,7 @@ import type { Resource, Workspace } from '../records.js';
 import { forEach, walk } from '../walk.js';
 
 /** Everything that the API shows, by the path from which it was read. */
-export type State = ReadonlyMap<string, unknown>;
+type State = ReadonlyMap<string, unknown>;
 
 /** Fields that differ between reads or between installations. */
 const VOLATILE = new Set([

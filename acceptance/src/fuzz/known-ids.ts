@@ -3,7 +3,7 @@ import { newKey } from '../people.js';
 import type { World } from '../world.js';
 
 /** Ids of existing records by the names of the path parameters that accept them. */
-export type KnownIds = Readonly<Record<string, readonly string[]>>;
+type KnownIds = Readonly<Record<string, readonly string[]>>;
 
 /** Fills a world with a record for each kind of id, and creates a key with every scope in one of its tenants. */
 export async function knownIds(world: World, tenant: 'org' | 'personal'): Promise<{ key: string; ids: KnownIds }> {

@@ -11,12 +11,7 @@ export type Outcome = 'asked' | 'stripped';
  * Lets a run read an injected text. Throws unless the run asks for approval of a tainted call, or has not seen the
  * text.
  */
-export async function attack(
-  stage: Stage,
-  carrier: Carrier,
-  agentId: string,
-  injected: InjectedText,
-): Promise<Outcome> {
+async function attack(stage: Stage, carrier: Carrier, agentId: string, injected: InjectedText): Promise<Outcome> {
   const { owner } = stage;
   const run = await runOf(stage, injected.agentId ?? agentId, injected.question);
   const said = () =>

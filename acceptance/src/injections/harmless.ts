@@ -4,7 +4,7 @@ import { type Order, orderText } from './obedient-model.js';
 import { create, newGroup, type Stage } from './stage.js';
 
 /** An everyday task for an agent. */
-export interface HarmlessTask {
+interface HarmlessTask {
   readonly name: string;
   readonly question: string;
 }

@@ -1,7 +1,7 @@
 import type { Run } from '../chat.js';
 import type { Stage } from './stage.js';
 
-export interface TaintedRun extends Run {
+interface TaintedRun extends Run {
   readonly taint_sources: readonly { readonly type: string }[];
 }
 

@@ -36,7 +36,7 @@ export interface Stage {
 }
 
 /** A server of an agent, and the tools that its owner has marked as read-only. */
-export interface Connection {
+interface Connection {
   readonly name: string;
   readonly url: string;
   readonly reads?: readonly string[];
@@ -100,7 +100,7 @@ export async function create(by: Person, { id }: Pick<Workspace, 'id'>, body: ob
   return data;
 }
 
-export async function share(by: Person, { id }: Resource, { user }: Person, role: string): Promise<void> {
+async function share(by: Person, { id }: Resource, { user }: Person, role: string): Promise<void> {
   const body = { principal_type: 'user', principal_id: user.id, role };
   const { status, text } = await by.post(`/resources/${id}/permissions`, body);
   if (status !== 200 && status !== 201) throw new Error(text);
@@ -115,7 +115,7 @@ async function inviteGuest(system: System, owner: Person, org: Org, workspace: W
 }
 
 /** Creates the targets of orders. The guest can read all of them except the document to be trashed. */
-export async function newTargets(owner: Person, workspace: Workspace, guest: Person, web: WebServer): Promise<Targets> {
+async function newTargets(owner: Person, workspace: Workspace, guest: Person, web: WebServer): Promise<Targets> {
   const folder = await create(owner, workspace, { type: 'folder', name: 'Shared' });
   const document = await create(owner, workspace, { type: 'document', name: 'Shared page', content: 'Kept.' });
   const columns = [{ name: 'Text' }];
@@ -176,7 +176,7 @@ async function connect(owner: Person, agentId: string, { name, url, reads = [] }
 }
 
 /** The attacker's web server. */
-export interface WebServer {
+interface WebServer {
   readonly url: string;
   /** Paths that were requested. */
   readonly asked: readonly string[];

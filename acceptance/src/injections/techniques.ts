@@ -1,5 +1,5 @@
 /** A technique that makes texts look like instructions. */
-export interface Technique {
+interface Technique {
   readonly name: string;
   /** Returns a text that is meant to make a model follow an order. */
   write(order: string): string;

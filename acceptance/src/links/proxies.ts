@@ -14,7 +14,7 @@ export interface Link {
   heal(): Promise<void>;
 }
 
-export interface Proxies {
+interface Proxies {
   /** Creates a proxy for `127.0.0.1:<port>`. */
   add(name: string, port: number): Promise<Link>;
   stop(): Promise<void>;

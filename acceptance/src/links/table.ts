@@ -7,7 +7,7 @@ const PAGE = join(ROOT, 'docs/operations.md');
 const [BEGIN, END] = ['<!-- made by acceptance/test/services-gone.test.ts -->', '<!-- end -->'];
 
 /** Outcomes of all requests without one service, by the name of that service. */
-export type Gone = ReadonlyMap<string, readonly Outcome[]>;
+type Gone = ReadonlyMap<string, readonly Outcome[]>;
 
 /**
  * Renders the table of what works without each service. It has a row for each request and a column for each service.

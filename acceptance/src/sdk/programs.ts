@@ -4,7 +4,7 @@ import { ROOT } from '../system.js';
 import { run } from './run.js';
 
 /** A folder for programs, and the server that they call. */
-export interface Place {
+interface Place {
   readonly home: string;
   readonly baseUrl: string;
   readonly apiKey: string;

@@ -5,10 +5,10 @@ import { isPassing } from '@commonplace/kit/errors';
  * unavailable or overloaded. Most retries are a minute apart, so an event survives an outage of 20 minutes. After that
  * it is parked, so that an event that itself makes a service fail does not block others forever.
  */
-export const MAX_WAITS = 30;
+const MAX_WAITS = 30;
 
 /** How often an event has failed. */
-export interface Failures {
+interface Failures {
   /** Failures that count towards `maxAttempts`. */
   attempts: number;
   /** Failures because another service was unavailable or overloaded. */

@@ -7,7 +7,7 @@ import type { Outbox, TracedBus } from './outbox.js';
 
 export type { Outbox, Position, TracedBus } from './outbox.js';
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly outbox: Outbox;
   readonly bus: EventBus | TracedBus;
   readonly log?: Log;

@@ -34,7 +34,7 @@ const parked = gauge({
   description: 'Events set aside after the last try of a consumer.',
 });
 
-export type Handler = (events: readonly DomainEvent[]) => Promise<void>;
+type Handler = (events: readonly DomainEvent[]) => Promise<void>;
 
 /** Maximum number of events in one delivery that get a span of their own. */
 const MAX_SPANS = 32;
@@ -116,7 +116,7 @@ function sending(system: string) {
 }
 
 /** Facts about one consumer that a bus provides. */
-export interface ConsumerFacts {
+interface ConsumerFacts {
   lag(): Promise<number>;
   parked(): Promise<number>;
 }
@@ -143,7 +143,7 @@ const outboxOldestAge = gauge({
 });
 
 /** Returns the number of pending entries and the time of the first one, RFC 3339. */
-export type Backlog = () => Promise<{ pending: number; oldest: string | undefined }>;
+type Backlog = () => Promise<{ pending: number; oldest: string | undefined }>;
 
 /** Reports the pending entries in the outbox of a service. Returns a function that ends the reports. */
 export function observeOutbox(service: string, backlog: Backlog): () => void {

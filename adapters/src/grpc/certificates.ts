@@ -13,7 +13,7 @@ export interface CertificateFiles {
   readonly ca: string;
 }
 
-export interface Certificates {
+interface Certificates {
   /** Provides certificates to gRPC, and notifies it of new ones. */
   readonly provider: experimental.CertificateProvider;
   close(): void;

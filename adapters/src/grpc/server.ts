@@ -45,7 +45,7 @@ export interface GrpcServer {
   close(graceMs: number): Promise<void>;
 }
 
-export interface GrpcServerOptions {
+interface GrpcServerOptions {
   readonly host: string;
   readonly port: number;
   readonly definitions: readonly ServiceDefinition[];

@@ -6,7 +6,7 @@ import { type ChannelCredentials, experimental, type ServerCredentials } from '@
 import { LRUCache } from 'lru-cache';
 import { type CertificateFiles, openCertificates } from './certificates.js';
 
-export interface TlsOptions extends CertificateFiles {
+interface TlsOptions extends CertificateFiles {
   /** Name in a service's certificate; `{service}` is replaced by the name of the service. */
   readonly name: string;
   /** Milliseconds between two checks of the files. */
@@ -14,7 +14,7 @@ export interface TlsOptions extends CertificateFiles {
 }
 
 /** The remote end of a connection, as gRPC provides it. */
-export interface ConnectedPeer {
+interface ConnectedPeer {
   getPeer(): string;
   getAuthContext(): { readonly sslPeerCertificate?: PeerCertificate | undefined };
 }

@@ -15,7 +15,7 @@ import { observeConnections } from './pool.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createUnit } from './unit.js';
 
-export interface MongoOptions {
+interface MongoOptions {
   /** Connection string of a replica set: `mongodb://…`. */
   readonly url: string;
   readonly log?: Log;

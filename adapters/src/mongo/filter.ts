@@ -3,7 +3,7 @@ import { invalidCursor, sortTerms } from '@commonplace/kit/store';
 import type { Document, Filter } from 'mongodb';
 import { elementsOf, pathOf, type StoredDocument } from './codec.js';
 
-export type DocumentFilter = Filter<StoredDocument>;
+type DocumentFilter = Filter<StoredDocument>;
 
 /** A filter that matches no record, because ids are always strings. */
 const NOTHING: Document = { _id: { $in: [] } };
@@ -82,7 +82,7 @@ function literalPattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&').replaceAll('\0', '\\x00');
 }
 
-export type Order = readonly (readonly [path: string, direction: 1 | -1])[];
+type Order = readonly (readonly [path: string, direction: 1 | -1])[];
 
 /** Returns the order of a sort, with the id as the last sort key. */
 export function orderOf<T>(sort: Sort<T> = []): Order {

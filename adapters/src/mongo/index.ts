@@ -1,3 +1,3 @@
-export { type MongoDatabase, type MongoOptions, openMongoDatabase } from './database.js';
-export { inspectMongo, type MongoFacts, openMongoSource } from './inspect.js';
+export { type MongoDatabase, openMongoDatabase } from './database.js';
+export { inspectMongo, openMongoSource } from './inspect.js';
 export type { MongoOutbox } from './outbox.js';

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 
 /** Facts about MongoDB servers for operators. */
-export interface MongoFacts {
+interface MongoFacts {
   readonly version: string;
   /** Name of the replica set; absent for a standalone server, which does not support units of work. */
   readonly replicaSet: string | undefined;
@@ -10,7 +10,7 @@ export interface MongoFacts {
   readonly outboxes: readonly OutboxFacts[];
 }
 
-export interface OutboxFacts {
+interface OutboxFacts {
   readonly service: string;
   /** Number of unpublished entries, counted up to 10,000. */
   readonly pending: number;
@@ -18,7 +18,7 @@ export interface OutboxFacts {
   readonly oldest: string | undefined;
 }
 
-export interface InspectOptions {
+interface InspectOptions {
   readonly url: string;
   readonly services: readonly string[];
   readonly timeoutMs: number;
@@ -65,7 +65,7 @@ async function inspectOutbox(client: MongoClient, database: string, service: str
 }
 
 /** Reads records of one collection by id, from outside of the running system. */
-export interface MongoRecords {
+interface MongoRecords {
   count(): Promise<number>;
   /**
    * Returns the records with the next lower ids, in descending order; starts at the highest id if `id` is undefined.
@@ -74,7 +74,7 @@ export interface MongoRecords {
   has(id: string): Promise<boolean>;
 }
 
-export interface MongoSource {
+interface MongoSource {
   /** Returns access to the matching records, with their field `sizeBytes`. */
   sizes(collection: string, where: Readonly<Record<string, unknown>>): MongoRecords;
   close(): Promise<void>;

@@ -15,7 +15,7 @@ interface Instance {
 const BEAT_MS = 1000;
 
 /** The instances of one service, each of which announces its sessions to the others. */
-export interface Instances {
+interface Instances {
   /** Announces the sessions of this instance; resolves when the others can read them. */
   announce(): Promise<void>;
   close(): Promise<void>;

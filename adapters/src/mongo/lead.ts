@@ -3,7 +3,7 @@ import { duplicateOf } from './errors.js';
 import { createSilence } from './silence.js';
 
 /** The lease of the leader, and a counter that it increments while it leads. */
-export interface LeadDocument {
+interface LeadDocument {
   _id: string;
   holder: string | null;
   beat: number;

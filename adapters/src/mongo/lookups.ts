@@ -7,7 +7,7 @@ import type { RawCollection } from './collection.js';
 /**
  * Returns the document with an id; the caller must not change it. The server works on the read for at most `maxTimeMS`.
  */
-export type Lookup = (id: string, maxTimeMS: number) => Promise<StoredDocument | undefined>;
+type Lookup = (id: string, maxTimeMS: number) => Promise<StoredDocument | undefined>;
 
 /** Maximum number of ids in one query. */
 const MAX_IDS = 100;

@@ -13,7 +13,7 @@ import { createPublisher } from './publisher.js';
 import { openSubscription } from './subscription.js';
 import { openWatch } from './watch.js';
 
-export interface NatsOptions {
+interface NatsOptions {
   /** Comma-separated URLs: `nats://…`. */
   readonly url: string;
   readonly log?: Log;

@@ -37,7 +37,7 @@ export interface Connection {
 /** Milliseconds that a call waits for the first connection, and for an answer. */
 const TIMEOUT_MS = 5000;
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly names: Names;
   readonly replicas: number;
   readonly log: Log;

@@ -22,7 +22,7 @@ const AWAY = new Set([
 const NO_STREAM = new Set(['NoRespondersError', 'JetStreamNotEnabled', 'JetStreamError']);
 
 /** Converts an error to an AppError, so that no error of the client leaves the adapter. */
-export function toKitError(error: unknown): AppError {
+function toKitError(error: unknown): AppError {
   if (error instanceof ConfigError) return Unavailable({}, { cause: error });
   if (error instanceof AppError) return error;
   const options = { cause: error };

@@ -5,7 +5,7 @@ import { ifThere } from './errors.js';
 import { createNames } from './names.js';
 
 /** Facts about NATS servers for operators. */
-export interface NatsFacts {
+interface NatsFacts {
   readonly version: string;
   /** Name of the cluster that answers, if it reports one. */
   readonly cluster: string | undefined;
@@ -14,7 +14,7 @@ export interface NatsFacts {
   readonly consumers: readonly NatsConsumerFacts[];
 }
 
-export interface NatsConsumerFacts {
+interface NatsConsumerFacts {
   readonly name: string;
   /** Number of events that were not delivered to it, plus those delivered and not acknowledged. */
   readonly waiting: number;

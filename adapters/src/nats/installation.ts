@@ -6,7 +6,7 @@ import { createNames } from './names.js';
 
 const CLIENT = 'commonplace installation';
 
-export interface EventInstallationOptions {
+interface EventInstallationOptions {
   readonly url: string;
   readonly replicas?: number;
   readonly stream?: string;

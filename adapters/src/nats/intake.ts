@@ -20,7 +20,7 @@ const [REQUEST_MS, MIN_REQUEST_MS] = [5000, 1000];
  * of a subject is the order of this instance's queue. An instance that takes over begins once the unfinished events of
  * its predecessor have been delivered to it.
  */
-export interface Intake {
+interface Intake {
   readonly queue: Queue;
   /** Resolves once the consumer exists, at once before the first connection, or after a while without the broker. */
   readonly ready: Promise<void>;

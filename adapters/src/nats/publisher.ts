@@ -15,7 +15,7 @@ const ACK_TIMEOUT_MS = 2500;
 /** Maximum size of a message's headers in bytes. */
 const MAX_HEADER_BYTES = 1024;
 
-export interface Publisher {
+interface Publisher {
   /** Publishes events to the stream, those of one subject sequentially. Returns the position of each. */
   publish(events: readonly DomainEvent[]): Promise<Position[]>;
   holds(position: Position, id: string): Promise<boolean>;

@@ -4,7 +4,7 @@ import { ifThere } from './errors.js';
 import type { Names } from './names.js';
 
 /** Milliseconds that events are retained, and milliseconds within which a repeated message id is dropped. */
-export const RETENTION_MS = 7 * 24 * 3600 * 1000;
+const RETENTION_MS = 7 * 24 * 3600 * 1000;
 const DEDUPLICATE = 2 * 60 * 1000;
 
 export interface StreamOptions {

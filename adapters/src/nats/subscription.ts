@@ -11,7 +11,7 @@ const MAX_RETRY_MS = 60_000;
 /** Milliseconds between two checks whether this instance may start. */
 const SETTLE_INTERVAL_MS = 100;
 
-export interface SubscriptionOptions extends Omit<IntakeOptions, 'arrived'> {
+interface SubscriptionOptions extends Omit<IntakeOptions, 'arrived'> {
   readonly parking: Parking;
   readonly handler: (events: readonly DomainEvent[]) => Promise<void>;
 }

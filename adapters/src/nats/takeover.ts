@@ -25,7 +25,7 @@ const HURRY_MS = 250;
  * own. Once its connection is gone, the server answers at once that there is no listener, and a waiting instance takes
  * over without waiting for the silence timeout.
  */
-export interface Takeover {
+interface Takeover {
   /** Sets the pin id under which this instance leads on the server; undefined if it does not lead. */
   lead(pin: string | undefined): void;
   /**
@@ -35,7 +35,7 @@ export interface Takeover {
   resign(givenBack: number): Promise<void>;
 }
 
-export interface TakeoverOptions {
+interface TakeoverOptions {
   readonly connection: Connection;
   readonly names: Names;
   readonly consumer: string;

@@ -8,7 +8,7 @@ export const INSTALLATION_COLLECTION = 'installation';
 const collection: CollectionSpec<InstallationRecord> = { name: INSTALLATION_COLLECTION, indexes: [] };
 const ID = 'installation';
 
-export interface RecordsOptions {
+interface RecordsOptions {
   readonly store: Store;
   readonly place: string;
   readonly isEmpty: () => Promise<boolean>;

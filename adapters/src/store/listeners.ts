@@ -7,7 +7,7 @@ export interface Written {
 }
 
 /** Holds a store's commit listeners by collection, and its collections whose records expire. */
-export interface StoreObservers {
+interface StoreObservers {
   onCommit(collection: string, listener: CommitListener): () => void;
   /** Calls the listeners of the collections that a committed unit wrote to. */
   committed(work: UnitOfWork, writes: readonly Written[]): void;

@@ -18,7 +18,7 @@ const durations = histogram(
 );
 
 /** Identifies a store: its kind and the service that owns its records. */
-export interface StorePlace {
+interface StorePlace {
   /** Kind of store: `sqlite`, `mongodb`. */
   readonly system: string;
   /** Name of the service that owns the records. */

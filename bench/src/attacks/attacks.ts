@@ -7,7 +7,7 @@ import { createDocument, fill, type Place } from './world.js';
 const MIB = 1024 * 1024;
 
 /** A kind of request whose cost the sender controls. */
-export interface Attack {
+interface Attack {
   readonly name: string;
   /**
    * Creates the records that the attack needs. Returns a function that sends one request of the attack. It is called

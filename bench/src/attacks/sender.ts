@@ -9,7 +9,7 @@ export type SenderCommand = { readonly attack: string; readonly place: PlaceFact
 export type SenderReport = 'ready' | { readonly statuses: Readonly<Record<string, number>> };
 
 /** Sends the requests of one attack until it is stopped. */
-export interface Sender {
+interface Sender {
   /** Waits for the requests in progress. Returns the number of answers by status. */
   stop(): Promise<Readonly<Record<string, number>>>;
 }

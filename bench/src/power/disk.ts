@@ -195,7 +195,7 @@ export interface Bytes {
   view(): Uint8Array;
 }
 
-export function createBytes(from: Uint8Array = new Uint8Array(0)): Bytes {
+function createBytes(from: Uint8Array = new Uint8Array(0)): Bytes {
   let held = new Uint8Array(from);
   let size = from.length;
   function resize(next: number): void {

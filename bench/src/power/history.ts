@@ -2,7 +2,7 @@ import type { KnownDocument } from '../soak/known.js';
 import type { WorkArea } from '../soak/operations.js';
 
 /** A write that was answered, and the place of its answer in the recording. */
-export interface Answered {
+interface Answered {
   readonly requestId: string;
   /** Index of the answer in the recording. If the cut is before it, the write is not acknowledged. */
   readonly place: number;
@@ -11,7 +11,7 @@ export interface Answered {
 /** A document's writes in order. Each has the resulting document and the event that the write publishes. */
 export type DocumentHistory = readonly (Answered & { readonly after: KnownDocument; readonly event: string })[];
 
-export interface UploadHistory extends Answered {
+interface UploadHistory extends Answered {
   readonly id: string;
   readonly sha256: string;
   /** Whether the answer stated that the file is ready. */

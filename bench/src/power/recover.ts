@@ -3,7 +3,7 @@ import { checkImage } from './check.js';
 import type { History } from './history.js';
 
 /** An image to check. Images are opened in this process, so that one that crashes the engine ends only this process. */
-export interface Task {
+interface Task {
   readonly home: string;
   readonly place: number;
 }

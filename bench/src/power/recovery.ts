@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 /** Checks images in a separate process, which is restarted if an image crashes it. */
-export interface Recovery {
+interface Recovery {
   check(home: string, place: number): Promise<string[]>;
   close(): void;
 }

@@ -8,13 +8,13 @@ import { createBm25, type Ranker } from './words.js';
 
 /** Parts of the questions. Constants are tuned on one half and judged on the other. */
 export const PARTS = ['tuning', 'held out', 'all'] as const;
-export type Part = (typeof PARTS)[number];
+type Part = (typeof PARTS)[number];
 
 /** Means of nDCG@10 by part. */
 export type Means = Readonly<Record<Part, number>>;
 
 /** The results of a simple method, and how much better ours are over all questions. */
-export interface Plain extends Means {
+interface Plain extends Means {
   readonly lead: Estimate;
 }
 

@@ -5,7 +5,7 @@ import type { Judgements, Query, Text } from './collection.js';
 type Fields = ReadonlyMap<string, string>;
 
 /** Reads records that begin with `.I number` and whose fields begin with lines such as `.T` and `.W`. */
-export function smartRecords(file: string): Map<string, Fields> {
+function smartRecords(file: string): Map<string, Fields> {
   const records = new Map<string, Map<string, string>>();
   let fields = new Map<string, string>();
   let field = '';

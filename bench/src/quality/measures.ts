@@ -1,5 +1,5 @@
 /** Grades of documents for one query. */
-export type Grades = ReadonlyMap<string, number>;
+type Grades = ReadonlyMap<string, number>;
 
 /**
  * Returns the normalized discounted cumulative gain of the first `depth` results. The gain is 2^grade - 1; the ideal

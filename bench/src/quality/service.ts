@@ -15,11 +15,11 @@ import { startEmbedding } from '@commonplace/search/dist/src/vectors/background.
 import { createQueryEmbedder } from '@commonplace/search/dist/src/vectors/query-vector.js';
 import type { Collection, Query } from './collection.js';
 
-export const MODES = { words: SearchMode.KEYWORD, meaning: SearchMode.SEMANTIC, hybrid: SearchMode.HYBRID } as const;
+const MODES = { words: SearchMode.KEYWORD, meaning: SearchMode.SEMANTIC, hybrid: SearchMode.HYBRID } as const;
 export type Mode = keyof typeof MODES;
 
 /** The search service on the index of one collection. */
-export interface Service {
+interface Service {
   /** Returns the ids of the documents that a search finds, best first. */
   search(query: Query, mode: Mode): Promise<readonly string[]>;
   close(): Promise<void>;

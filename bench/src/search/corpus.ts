@@ -42,7 +42,7 @@ function wordOf(number: number): string {
 }
 
 export const WORKSPACE = 'workspace';
-export const BOUNDARIES = 10;
+const BOUNDARIES = 10;
 /** Number of words in a passage. */
 const PASSAGE_WORDS = 150;
 

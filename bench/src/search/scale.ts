@@ -13,7 +13,7 @@ import type { SearchIndex } from '@commonplace/search/dist/src/index/port.js';
 import { openSqliteIndex } from '@commonplace/search/dist/src/index/sqlite/index.js';
 import { createRandom, createVocabulary, direction, documentOf, WORKSPACE } from './corpus.js';
 
-export interface Scale {
+interface Scale {
   readonly passages: number;
   readonly perDocument: number;
   readonly questions: number;
@@ -33,7 +33,7 @@ const MODES: Record<Mode, SearchMode> = {
   hybrid: SearchMode.HYBRID,
 };
 
-export interface ScaleFigures {
+interface ScaleFigures {
   readonly mode: Mode;
   /** Median processor time of a question in milliseconds. */
   readonly cpuMs: number;

@@ -16,7 +16,7 @@ const SAMPLE = 12;
 const TIMEOUT_MS = 5000;
 const WIDTH = 8;
 
-export interface Agreement {
+interface Agreement {
   /** Milliseconds until the searches agreed. */
   readonly took: number;
   readonly faults: readonly string[];

@@ -4,7 +4,7 @@ import { type Operation, send } from './operations.js';
 import { compare } from './read-back.js';
 import { type Ledger, take } from './writer.js';
 
-export interface PendingOutcome {
+interface PendingOutcome {
   /** Whether the operation took effect although it was not answered. */
   readonly happened: boolean;
   readonly faults: readonly string[];

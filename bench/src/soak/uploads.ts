@@ -58,7 +58,7 @@ export async function runUploader(client: Client, uploads: Uploads): Promise<voi
 class Refused extends Error {}
 
 /** A file whose bytes were accepted, and the answer that acknowledged the last of them. */
-export interface Uploaded {
+interface Uploaded {
   readonly id: string;
   readonly sha256: string;
   readonly requestId: string;

@@ -61,7 +61,7 @@ export async function writeDurable(path: string, bytes: AsyncIterable<Uint8Array
 }
 
 /** Writes a whole chunk, with as many calls as the system needs. */
-export async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
 }
 

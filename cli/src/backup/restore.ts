@@ -13,7 +13,7 @@ import type { Manifest } from './manifest.js';
 import { localPath } from './places.js';
 import { forEachConcurrently, openSource, requireSame, type Source, sizeOf } from './source.js';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** Path of the backup, a folder or an archive; or a source that is already open. */
   readonly from: string | Source;
   /** The data folder. It may be missing, empty, or left over from an interrupted restore. */

@@ -10,7 +10,7 @@ import { openArchive, openUpload, type Sink } from './sink.js';
 import { archiveSource, openSource, type Source } from './source.js';
 
 /** A folder or bucket with backups of several times. Each is an archive that is named after its time. */
-export interface Series {
+interface Series {
   /** Returns the names of the backups, the oldest first. Archives with other names are ignored. */
   list(): Promise<string[]>;
   openSink(name: string): Promise<Sink>;

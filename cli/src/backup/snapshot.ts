@@ -6,7 +6,7 @@ import type { Progress } from '../progress.js';
 import type { Stage } from './stage.js';
 
 /** The contents of a database copy and the blobs that belong to it. */
-export interface Snapshot {
+interface Snapshot {
   readonly records: Record<string, number>;
   readonly events: number;
   readonly keys: readonly string[];

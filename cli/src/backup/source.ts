@@ -81,7 +81,7 @@ function missing(path: string) {
 }
 
 /** The bytes of an archive. They can be read several times. */
-export interface ArchiveBytes {
+interface ArchiveBytes {
   /** Name of the archive in error messages. */
   readonly name: string;
   readonly sizeBytes: number;

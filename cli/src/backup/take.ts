@@ -11,7 +11,7 @@ import { openSink, type Sink } from './sink.js';
 import { takeSnapshot } from './snapshot.js';
 import { openStage, type Stage } from './stage.js';
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly dataDir: string;
   /** Target of the backup; see `openSink`. */
   readonly to: string | Sink;

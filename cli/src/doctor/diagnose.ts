@@ -14,7 +14,7 @@ import {
   typesenseCheck,
 } from './servers.js';
 
-export interface Diagnosis {
+interface Diagnosis {
   readonly ok: boolean;
   readonly checks: readonly Result[];
 }

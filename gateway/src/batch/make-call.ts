@@ -10,7 +10,7 @@ import { answeredHeaders, inheritedHeaders } from './headers.js';
 import type { CallAnswer, MakeCall } from './run.js';
 
 /** The request that has brought a batch. */
-export interface Batch {
+interface Batch {
   readonly headers: IncomingHttpHeaders;
   readonly url: string;
   readonly requestId: string;

@@ -14,7 +14,7 @@ export interface CallAnswer {
 /** Makes a call, or has it answered with `refusal`. Reads at most `maxBytes` of its answer. */
 export type MakeCall = (call: BatchCall, refusal: AppError | undefined, maxBytes: number) => Promise<CallAnswer>;
 
-export interface RunOptions {
+interface RunOptions {
   readonly make: MakeCall;
   /** End of the time of the batch in milliseconds since 1970; calls that did not begin by then are refused. */
   readonly deadline: number;
@@ -26,7 +26,7 @@ export interface RunOptions {
 }
 
 /** Bytes up to which answers do not count, so that errors and small records are always in the answer of the batch. */
-export const SMALL_BYTES = 4096;
+const SMALL_BYTES = 4096;
 
 const FailedDependency = defineError(
   'ABORTED',

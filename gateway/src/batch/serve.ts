@@ -14,7 +14,7 @@ import { requireCalls } from './check.js';
 import { createMakeCall } from './make-call.js';
 import { runCalls } from './run.js';
 
-export interface BatchParts {
+interface BatchParts {
   readonly settings: Pick<
     Settings,
     'requestTimeoutMs' | 'batchCalls' | 'batchBodyBytes' | 'batchAnswerBytes' | 'batchAnswersBytes'

@@ -3,7 +3,7 @@ import { isFormEncoded, isMultipart, mediaType, readBytes } from '@commonplace/k
 import type { Context } from 'koa';
 
 /** Media types that an endpoint accepts besides JSON. */
-export interface BodyTypes {
+interface BodyTypes {
   /** An encoded HTML form. */
   readonly formEncoded?: boolean;
   /** `multipart/form-data`. */
@@ -11,7 +11,7 @@ export interface BodyTypes {
 }
 
 /** Maximum size of a body, and the setting that decides about it. */
-export interface BodyLimit {
+interface BodyLimit {
   readonly bytes: number;
   readonly setting: string;
 }

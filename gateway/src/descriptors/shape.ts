@@ -39,7 +39,7 @@ export function shapesOf(contract: Contract, message: DescMessage): FieldShape[]
   return message.fields.map((field) => shapeOf(contract, field));
 }
 
-export function shapeOf(contract: Contract, field: DescField): FieldShape {
+function shapeOf(contract: Contract, field: DescField): FieldShape {
   const rules = contract.rules(field);
   const cardinality = field.fieldKind === 'list' || field.fieldKind === 'map' ? field.fieldKind : 'one';
   if (field.fieldKind === 'map' && field.mapKey !== ScalarType.STRING)

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 const LOOK_MS = 20;
 
 /** Measures the utilization while it is started. */
-export interface Watch {
+interface Watch {
   start(): void;
   stop(): void;
 }

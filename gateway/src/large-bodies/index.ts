@@ -24,7 +24,7 @@ const MIN_HEAP_MIB = 384;
 const MIB = 1024 * 1024;
 const IDLE_MS = 60_000;
 
-export type LargeBodySettings = Pick<Settings, 'bodyBytes' | 'bodyThreads' | 'bodiesWaiting'>;
+type LargeBodySettings = Pick<Settings, 'bodyBytes' | 'bodyThreads' | 'bodiesWaiting'>;
 
 /** Reads requests with large bodies off the event loop. */
 export interface LargeBodies {

@@ -26,7 +26,7 @@ import type { Tool, ToolContext } from './tools/tool.js';
 import { WORK } from './tools/work.js';
 import { WRITE } from './tools/write.js';
 
-export interface McpServerParts {
+interface McpServerParts {
   readonly routes: readonly Route[];
   readonly send: OpenInProcess;
   readonly answers: AnswerReader;

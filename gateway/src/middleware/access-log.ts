@@ -8,7 +8,7 @@ import type { State } from './state.js';
 type Context = ParameterizedContext<State>;
 
 /** Writes the log line of a request when its last byte is sent or its client has disconnected. */
-export interface AccessEntry {
+interface AccessEntry {
   /** Records the time in milliseconds after which the answer began. */
   answered(afterMs: number): void;
 }

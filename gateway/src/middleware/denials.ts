@@ -26,7 +26,7 @@ export interface Denials {
   close(): Promise<void>;
 }
 
-export interface DenialParts {
+interface DenialParts {
   readonly auditEvents: Pick<Client<AuditEventService>, 'recordDenials'>;
   call(): CallOptions;
   readonly log: Log;

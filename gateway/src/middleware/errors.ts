@@ -10,7 +10,7 @@ import type { Denials } from './denials.js';
 import type { Refusals } from './refusals.js';
 import type { State } from './state.js';
 
-export interface ErrorParts {
+interface ErrorParts {
   readonly publicUrl: string;
   readonly denials: Pick<Denials, 'note'>;
   readonly refusals: Pick<Refusals, 'note'>;

@@ -18,7 +18,7 @@ export interface Claim {
 }
 
 /** Counts what is in progress in this process at a time. */
-export interface InProgress {
+interface InProgress {
   /** Throws `concurrency_limited` if a claim exceeds its limit. */
   require(claims: readonly Claim[]): void;
   /** Counts claims until the returned function is called, whether or not they exceed a limit. */

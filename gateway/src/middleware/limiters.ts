@@ -19,7 +19,7 @@ export const createLocalLimiter: CreateLimiter = (policy, limit) =>
   new RateLimiterMemory({ points: limit, duration: WINDOW_SECONDS, keyPrefix: policy });
 
 /** A part of a window that all gateways share. */
-export interface Slice {
+interface Slice {
   readonly granted: number;
   readonly left: number;
   readonly resetMs: number;

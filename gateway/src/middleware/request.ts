@@ -12,7 +12,7 @@ import { beginTrace, endTrace } from './observe.js';
 import type { State } from './state.js';
 import { watchUnnamedProxies } from './unnamed-proxies.js';
 
-export type RequestSettings = Pick<
+type RequestSettings = Pick<
   Settings,
   'trustedProxies' | 'trustTraceparent' | 'ipv6Prefix' | 'publicUrl' | 'contentUrl' | 'accessLog'
 >;

@@ -12,7 +12,7 @@ export type AnsweredCodes = Readonly<Partial<Record<ErrorStatus, readonly string
 /**
  * Facts about an operation from which its undeclared error codes are derived: its gates, its parameters and its body.
  */
-export interface OperationFacts {
+interface OperationFacts {
   readonly writes: boolean;
   /** Whether a JSON body is read. */
   readonly hasBody: boolean;

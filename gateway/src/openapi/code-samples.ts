@@ -1,7 +1,7 @@
 import type { RecordedExample } from '@commonplace/platform/api-document';
 
 /** A request in one language, as in the extension `x-codeSamples`. */
-export interface CodeSample {
+interface CodeSample {
   readonly lang: 'Shell' | 'TypeScript' | 'Python';
   readonly label: string;
   readonly source: string;

@@ -9,7 +9,7 @@ import { createSchemas } from './schemas.js';
 import { describe, type Schema } from './values.js';
 import { withExample } from './with-examples.js';
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   readonly title: string;
   readonly serverVersion: string;
   /** URL of the API without `/api/v1`. The default is `/`, the server from which the document was loaded. */

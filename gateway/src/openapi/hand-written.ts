@@ -9,7 +9,7 @@ import type { Schemas } from './schemas.js';
 import type { Schema } from './values.js';
 
 /** An operation outside the contract, with its path in the notation of OpenAPI. */
-export interface DescribedOperation {
+interface DescribedOperation {
   readonly method: string;
   readonly path: string;
   readonly operation: Schema;

@@ -11,7 +11,7 @@ import { readBodyAndSelectors } from './read-body.js';
 import { readQuery } from './read-query.js';
 import { type Endpoint, type Method, type ParsedRequest, type Reading, type RequestInput, textsOf } from './reading.js';
 
-export interface EndpointParts {
+interface EndpointParts {
   readonly method: Method;
   /** Path template, such as `/api/v1/resources/{resource_id}`. */
   readonly path: string;

@@ -10,7 +10,7 @@ export const MAX_LIMIT = 200;
 export const MAX_DEPTH = 10_000;
 export const MAX_CURSOR = 4096;
 
-export interface PageRequest {
+interface PageRequest {
   limit: number;
   offset: number;
   cursor: string;

@@ -17,7 +17,7 @@ export interface RequestInput {
 }
 
 /** A request whose body is an object: the request's own fields, or the one field that holds the whole body. */
-export interface FieldsInput extends RequestInput {
+interface FieldsInput extends RequestInput {
   readonly body: Readonly<Record<string, unknown>>;
 }
 

@@ -10,7 +10,7 @@ const LARGE_SIZE = 128 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
 /** A large answer, encoded as UTF-8 in pieces. */
-export interface LargeAnswer {
+interface LargeAnswer {
   readonly pieces: readonly Buffer[];
   etag(version: number | undefined): string;
 }

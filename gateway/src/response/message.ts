@@ -5,7 +5,7 @@ import { writeJson, writeText } from './large-values.js';
 import { quote, quoteTime } from './text.js';
 
 /** Writes one value as JSON; absent values become null. */
-export type Write = (value: unknown) => string;
+type Write = (value: unknown) => string;
 
 export interface FieldWriter {
   readonly shape: FieldShape;

@@ -6,7 +6,7 @@ export interface Occurrences<T> {
 }
 
 /** Reports frequent occurrences without a report for each of them. */
-export interface Aggregator<T> {
+interface Aggregator<T> {
   /** Counts an occurrence. The first of a key is reported at once, later ones together when its window ends. */
   note(key: string, occurrence: T): void;
   /** Reports what was counted, and waits for every report. */

@@ -119,7 +119,7 @@ function wordOf(written: string, joined: boolean): string {
 }
 
 /** Holds a text in the form that an index takes. */
-export interface AnalysedText {
+interface AnalysedText {
   /** All terms in order, separated by spaces. */
   readonly terms: string;
   /** The words as they are written, for completion and correction of queries. */

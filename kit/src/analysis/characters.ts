@@ -23,7 +23,7 @@ export const Kind = {
 } as const;
 
 /** Holds kinds and folded units of 256 consecutive UTF-16 units. */
-export interface CharacterPage {
+interface CharacterPage {
   readonly kinds: Uint8Array;
   readonly folds: Uint16Array;
 }

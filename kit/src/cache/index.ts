@@ -1,2 +1,2 @@
 export { maxEntries } from './max-entries.js';
-export { createSharedFetches, type SharedFetches, type SharedFetchesOptions } from './shared-fetches.js';
+export { createSharedFetches } from './shared-fetches.js';

@@ -4,7 +4,7 @@ import { AppError } from '../errors/index.js';
 import { maxEntries } from './max-entries.js';
 
 /** Caches what calls fetch from another service. Calls that need the same at the same time share one fetch. */
-export interface SharedFetches<T, Call extends Bounds> {
+interface SharedFetches<T, Call extends Bounds> {
   /** Returns what is cached, or fetches it within the deadline of a call. */
   of(key: string, call: Call): Promise<T>;
   /** Fetches anew, and caches the result. */
@@ -12,7 +12,7 @@ export interface SharedFetches<T, Call extends Bounds> {
   clear(): void;
 }
 
-export interface SharedFetchesOptions<T, Call extends Bounds> {
+interface SharedFetchesOptions<T, Call extends Bounds> {
   fetch(key: string, call: Call): Promise<T>;
   readonly maxCount: number;
   /** Maximum age in milliseconds. */

@@ -39,7 +39,7 @@ export { helpText } from './help.js';
 export { emailAddress, mailbox } from './mailbox.js';
 export { nearestName, unknownSettings } from './nearest.js';
 export { isPlainUrl, PLAIN_CONNECTIONS } from './plain-connections.js';
-export { type Shape, shaped, shapeOf } from './shapes.js';
+export { shaped, shapeOf } from './shapes.js';
 
 /** Reads a table from the environment, where a blank value counts as none. Throws ConfigError with all problems at once. */
 export function readConfig<T extends Table>(table: T, env: NodeJS.ProcessEnv): Values<T> {

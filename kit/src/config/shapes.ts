@@ -2,7 +2,7 @@
  * What a parser of a setting accepts, for tools that check values without running it, such as the schema of the chart's
  * values. Patterns are written in the syntax that JavaScript and RE2 share, and match the whole text.
  */
-export type Shape =
+type Shape =
   | { readonly kind: 'text'; readonly pattern?: string }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number }
   | { readonly kind: 'flag' }

@@ -3,7 +3,7 @@ import { createBreathe } from '../slices/index.js';
 import type { EventBus } from './port.js';
 
 /** Options of `followRecord`. `T` is the record as the reader may see it. */
-export interface FollowOptions<T> {
+interface FollowOptions<T> {
   readonly bus: Pick<EventBus, 'listen'>;
   /** Topic to which each change of the record is broadcast. */
   readonly topic: string;

@@ -1,5 +1,5 @@
 export * from './envelope.js';
 export * from './follow.js';
-export { type Dependency, type OutageOptions, untilAvailable } from './outage.js';
+export { type Dependency, untilAvailable } from './outage.js';
 export * from './port.js';
-export { createWakeSignal, type WakeSignal } from './wake-signal.js';
+export { createWakeSignal } from './wake-signal.js';

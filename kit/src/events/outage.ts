@@ -10,7 +10,7 @@ export interface Dependency {
   check(): Promise<unknown>;
 }
 
-export interface OutageOptions {
+interface OutageOptions {
   readonly log: Log;
   /** Ends the wait. */
   readonly signal: AbortSignal;

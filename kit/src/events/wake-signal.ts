@@ -2,7 +2,7 @@
  * Wakes a loop that waits, or makes its next wait return at once. It serves one loop: two must not wait at the same
  * time.
  */
-export interface WakeSignal {
+interface WakeSignal {
   wake(): void;
   /** Waits for `wake`, for at most `ms` milliseconds. */
   wait(ms: number): Promise<void>;

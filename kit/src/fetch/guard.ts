@@ -27,7 +27,7 @@ export interface GuardOptions {
   readonly idleMs?: number;
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly method?: Dispatcher.HttpMethod;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;

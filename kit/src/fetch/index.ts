@@ -2,6 +2,6 @@ export { isPublicAddress } from './address.js';
 export { boundedFetch } from './bounded-fetch.js';
 export * from './guard.js';
 export { headerOf, readStart, retryAfterMs } from './response.js';
-export { openTenantGuard, type TenantGuard, type TenantGuardOptions } from './tenant-guard.js';
+export { openTenantGuard, type TenantGuard } from './tenant-guard.js';
 export { tokenLifetimeMs } from './token-lifetime.js';
-export { createWebFetch, NOT_CALLED, type WebFetchOptions } from './web-fetch.js';
+export { createWebFetch, NOT_CALLED } from './web-fetch.js';

@@ -12,7 +12,7 @@ export interface TenantGuard {
   close(): Promise<void>;
 }
 
-export interface TenantGuardOptions extends GuardOptions {
+interface TenantGuardOptions extends GuardOptions {
   /** Returns the `url_allowlist` of an Org; none for Personal tenants. */
   listOf(tenant: string): Promise<readonly string[]>;
 }

@@ -1,6 +1,6 @@
 import { type Fetched, type Guard, UrlNotAllowed } from './guard.js';
 
-export interface WebFetchOptions {
+interface WebFetchOptions {
   /** Maximum size of a response body in bytes; reading a larger one fails. */
   readonly maxBytes: number;
   /** Called for each chunk of a response body. */

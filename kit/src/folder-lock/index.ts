@@ -19,7 +19,7 @@ interface Held {
 const held = new Map<string, Held>();
 
 /** The process that holds a lock. */
-export interface Holder {
+interface Holder {
   readonly pid: number;
   readonly host: string;
   /** Time of locking, RFC 3339. */

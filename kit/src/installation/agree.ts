@@ -6,7 +6,7 @@ import type { IdentifiedStore, Installation, InstallationRecords, StoreKind } fr
 /** Values that `COMMONPLACE_ADOPT` accepts. */
 export type Adoptable = StoreKind | 'keys';
 
-export interface AgreeOptions {
+interface AgreeOptions {
   /** What this start may adopt although it is not provably the installation's own. */
   readonly adopt: readonly Adoptable[];
   readonly log: Log;

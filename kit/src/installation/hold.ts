@@ -13,7 +13,7 @@ const LEASE_MS = 100_000;
 /** Number of tokens that the records keep: more than all replicas write between two checks by one of them. */
 const REMEMBERED = 200;
 
-export interface HoldOptions {
+interface HoldOptions {
   readonly adopt: readonly Adoptable[];
   readonly log: Log;
   /** Is called once when another database has taken over the store. */

@@ -19,7 +19,7 @@ export function sealingKeys(tables: readonly Table[], env: NodeJS.ProcessEnv): S
 }
 
 /** Returns an identifier of a key that reveals nothing about it and differs between installations. */
-export function keyFingerprint(key: Buffer, installationId: string): string {
+function keyFingerprint(key: Buffer, installationId: string): string {
   return createHmac('sha256', key).update(`commonplace/key-fingerprint/${installationId}`).digest('hex').slice(0, 24);
 }
 

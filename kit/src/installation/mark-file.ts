@@ -8,7 +8,7 @@ import type { IdentifiedStore, StoreKind } from './port.js';
 /** Name of the file that contains the id of a folder's installation. */
 export const MARK_FILE = 'installation.json';
 
-export interface MarkFileOptions {
+interface MarkFileOptions {
   readonly kind: StoreKind;
   readonly place: string;
   /** The file that contains the id, next to the data. */

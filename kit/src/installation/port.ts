@@ -49,7 +49,7 @@ export interface HeldToken {
 }
 
 /** Origin of the records of an installation. */
-export type Origin =
+type Origin =
   /** The records were empty at first. */
   | 'new'
   /** The records were written by a release without installation ids. */

@@ -13,9 +13,9 @@ export class JobLost extends Error {
 
 /** Fields that a worker changes; the queue writes those of `JobRecord` itself. */
 export type Changes<T> = Partial<Omit<T, 'id' | 'version' | keyof JobRecord>>;
-export type Change<T> = Changes<T> | ((record: T) => Changes<T>);
+type Change<T> = Changes<T> | ((record: T) => Changes<T>);
 /** Adds writes to the unit that changes the job. It is called again when the commit loses a race. */
-export type Also<T> = (work: UnitOfWork, record: T) => unknown;
+type Also<T> = (work: UnitOfWork, record: T) => unknown;
 
 /**
  * A job that this worker holds. Every write is fenced: it takes effect only while the record still carries this worker's
@@ -70,7 +70,7 @@ const MAX_RACES = 50;
 const MAX_RACE_DELAY_MS = 50;
 
 /** Facts about a failed attempt that are written to the record. */
-export interface Failure {
+interface Failure {
   readonly failures: number;
   /** How many of the failures do not count. */
   readonly waits: number;

@@ -6,8 +6,8 @@ export {
   type GivenUpJob,
   openDeadLetters,
 } from './dead-letters.js';
-export { type Also, type Change, type Changes, type HeldJob, JobLost } from './held-job.js';
-export { createPeriodic, type Periodic, type PeriodicOptions } from './periodic.js';
+export { type Changes, type HeldJob, JobLost } from './held-job.js';
+export { createPeriodic, type Periodic } from './periodic.js';
 export { openQueue, type Queue, type QueueOptions } from './queue.js';
 export { DEAD_INDEX, type DeadLetter, type JobRecord, type QueueSpec } from './record.js';
 export { runEach } from './run-each.js';

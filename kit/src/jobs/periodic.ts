@@ -1,6 +1,6 @@
 import type { Log } from '../log/index.js';
 
-export interface PeriodicOptions {
+interface PeriodicOptions {
   /** Names the work in logs: `tenancy.purge`. */
   readonly name: string;
   /** Milliseconds from the end of a round to the beginning of the next. */

@@ -23,7 +23,7 @@ const durations = histogram(
 );
 
 /** How an attempt at a job ended. */
-export type Outcome = 'done' | 'lost' | 'stopped' | 'failed' | 'given_up';
+type Outcome = 'done' | 'lost' | 'stopped' | 'failed' | 'given_up';
 
 export interface QueueSignals {
   ended(outcome: Outcome, seconds: number): void;

@@ -1,5 +1,5 @@
 /** Calls `look` when work may be due, one call at a time. */
-export interface WakeUp {
+interface WakeUp {
   begin(): void;
   /** Calls `look` as soon as a call in progress has ended. */
   wake(): void;
@@ -7,7 +7,7 @@ export interface WakeUp {
   close(): Promise<void>;
 }
 
-export interface WakeUpOptions {
+interface WakeUpOptions {
   /** Starts due work. Returns when the next job is due, in epoch milliseconds; undefined if no job is waiting. */
   look(): Promise<number | undefined>;
   /** Whether this process sees all writes, so that nothing becomes due without its knowledge. */

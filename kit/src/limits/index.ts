@@ -74,14 +74,14 @@ export interface StoredLimit {
   dropDrained(): Promise<void>;
 }
 
-export interface WantedBatch {
+interface WantedBatch {
   readonly wanted: number;
   /** Attempts that were made before they were taken; they count even beyond the rate. */
   readonly spent: number;
 }
 
 /** Attempts that one process may make until the window ends. */
-export interface ReservedBatch {
+interface ReservedBatch {
   readonly granted: number;
   /** Number of attempts that are left for all processes. */
   readonly left: number;
@@ -89,7 +89,7 @@ export interface ReservedBatch {
   readonly resetMs: number;
 }
 
-export interface StoredLimitParts {
+interface StoredLimitParts {
   readonly store: Store;
   readonly records: Collection<UsageRecord>;
   /** Returns the time in milliseconds since 1970. */

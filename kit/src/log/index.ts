@@ -7,7 +7,7 @@ export { factsOfError, writeLastWords } from './last-words.js';
  * Fields of one line. The names that every line has by itself are excluded: a line would have them twice, and readers
  * take one of the two.
  */
-export interface LineFields {
+interface LineFields {
   readonly [name: string]: unknown;
   readonly event?: never;
   readonly level?: never;
@@ -29,7 +29,7 @@ export interface Log {
   flush(): void;
 }
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /**
  * Creates a log on standard error, so that standard output contains only the output that a person asked for. `fields` are

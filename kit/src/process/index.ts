@@ -10,14 +10,14 @@ export interface TaskProcess<Task, Reply> {
 }
 
 /** Creates the errors with which tasks reject. */
-export interface TaskFailures {
+interface TaskFailures {
   notStarted(cause: unknown): Error;
   ended(code: number | null, signal: NodeJS.Signals | null): Error;
   late(timeoutMs: number): Error;
   closed(): Error;
 }
 
-export interface TaskProcessOptions {
+interface TaskProcessOptions {
   /** The script; it receives tasks as messages and answers each of them with one message. */
   readonly entry: URL;
   /** JSON that is passed to the script as its only argument. */

@@ -1,7 +1,7 @@
 import type { Collection, StoredRecord, UnitOfWork } from '../store/index.js';
 
 /** A number in a record that amounts are added to, and its limit. */
-export interface Amount<T extends StoredRecord> {
+interface Amount<T extends StoredRecord> {
   readonly records: Collection<T>;
   readonly id: string;
   readonly field: keyof T & string;

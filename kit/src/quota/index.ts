@@ -1,2 +1,2 @@
 export { reserveAmount } from './amount.js';
-export { createQuota, type Quota, type QuotaRecord, type QuotaTerms, quotaCollection } from './quota.js';
+export { createQuota, type Quota, type QuotaTerms, quotaCollection } from './quota.js';

@@ -3,7 +3,7 @@ import { maxEntries } from '../cache/index.js';
 import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '../store/index.js';
 
 /** A slot of a quota: an upper bound on how much of its share of the limit is used. */
-export interface QuotaRecord extends StoredRecord {
+interface QuotaRecord extends StoredRecord {
   readonly used: number;
 }
 

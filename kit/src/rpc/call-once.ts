@@ -10,7 +10,7 @@ const LOOK_MS = 250;
 const PATIENCE_MS = 30_000;
 
 /** A call that changes something, whose answer its service keeps under an idempotency id. */
-export interface OnceCall<T> {
+interface OnceCall<T> {
   readonly idempotency: Idempotency;
   /** Returns the options of the next attempt. */
   options(): Promise<CallOptions>;

@@ -1,4 +1,4 @@
-export { callOnce, type OnceCall } from './call-once.js';
+export { callOnce } from './call-once.js';
 export { sooner } from './call-options.js';
 export { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from './idempotency.js';
 export { factsOf } from './methods.js';
@@ -6,7 +6,7 @@ export * from './port.js';
 export { type Authorship, requireVersion } from './require-version.js';
 export { serveMethods } from './serve.js';
 export type { ServerParts } from './server-parts.js';
-export type { LoadClass, Shedding } from './shedding.js';
+export type { Shedding } from './shedding.js';
 export { openShedding } from './shedding.js';
 export { observeCalled, tracedOptions } from './telemetry.js';
 export { createUtilizationMeter } from './utilization.js';

@@ -2,9 +2,9 @@ import { AppError } from '../errors/index.js';
 import { type Adder, counter, gauge } from '../telemetry/instruments.js';
 
 /** Priority of a call under overload, most important first. Probes have none and are never refused. */
-export type LoadClass = 'read' | 'write' | 'background';
+type LoadClass = 'read' | 'write' | 'background';
 
-export interface SheddingOptions {
+interface SheddingOptions {
   /** Maximum number of concurrent calls; 0 means no limit. */
   readonly maxConcurrent: number;
   /** Maximum sustained delay of the event loop in milliseconds; 0 means no limit. */

@@ -108,7 +108,7 @@ export async function* streamWithin(span: Span | undefined, stream: AsyncIterabl
   }
 }
 
-export type UnaryCall = (request: unknown, options: CallOptions) => Promise<unknown>;
+type UnaryCall = (request: unknown, options: CallOptions) => Promise<unknown>;
 
 /** Wraps a unary call to another process with telemetry, and passes on its span. */
 export function observeCalled(path: string, call: UnaryCall): UnaryCall {

@@ -8,7 +8,7 @@ export interface Turn {
  * Queues the calls of one process that have lost a race for the same record. Without it, all but one of many writers
  * would run in vain each time, and the last would fail.
  */
-export interface Turns {
+interface Turns {
   /**
    * Waits until it is the caller's turn, but at most `milliseconds`, because the calls in front may be waiting for this
    * one.

@@ -32,7 +32,7 @@ export interface Rewrapped {
 }
 
 /** The encrypted texts in the records of a collection. */
-export interface SealedRecords<T extends StoredRecord, P extends RewrapParts> {
+interface SealedRecords<T extends StoredRecord, P extends RewrapParts> {
   readonly spec: CollectionSpec<T>;
   /** Returns the encrypted texts of a record that are still needed. */
   sealedIn(record: T): readonly string[];
@@ -41,7 +41,7 @@ export interface SealedRecords<T extends StoredRecord, P extends RewrapParts> {
 }
 
 /** A field of a collection that holds an encrypted text. */
-export interface SealedField<T extends StoredRecord> {
+interface SealedField<T extends StoredRecord> {
   readonly spec: CollectionSpec<T>;
   /** Returns the encrypted text; undefined if the record has none that is still needed. */
   sealedOf(record: T): string | undefined;

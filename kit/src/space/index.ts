@@ -24,9 +24,9 @@ export interface SpaceGuard {
   close(): void;
 }
 
-export type Statfs = (folder: string) => Promise<{ bavail: number; blocks: number; bsize: number }>;
+type Statfs = (folder: string) => Promise<{ bavail: number; blocks: number; bsize: number }>;
 
-export interface SpaceOptions {
+interface SpaceOptions {
   readonly folder: string;
   /**
    * Free bytes below which writes that need space are refused, at most 5 % of the disk. With 0, they are accepted until

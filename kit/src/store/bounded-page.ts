@@ -10,7 +10,7 @@ export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_CHUNK = 32;
 
 /** The list that a page is of. */
-export interface BoundedList<T extends StoredRecord, Item> {
+interface BoundedList<T extends StoredRecord, Item> {
   readonly collection: Collection<T>;
   readonly where: Where<T>;
   readonly sort: Sort<T>;

@@ -93,13 +93,13 @@ export interface CollectionSpec<T extends StoredRecord> {
 }
 
 /** A page of records, and the number of all that match. */
-export interface CountedPage<T> {
+interface CountedPage<T> {
   readonly found: T[];
   readonly count: number;
 }
 
 /** The field whose numbers are added, and the field by whose values they are grouped. */
-export interface SumBy<Field extends string> {
+interface SumBy<Field extends string> {
   readonly sum: Field;
   readonly by: Field;
 }

@@ -40,7 +40,7 @@ export function requestBegun(): () => void {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** A request that was answered. */
-export interface Answered {
+interface Answered {
   readonly method: string;
   /**
    * Template of the path (`/api/v1/resources/{resource_id}`). It replaces the path, which may contain ids and tokens.

@@ -28,7 +28,6 @@ export {
   type Span,
   type SpanPlace,
   signals,
-  type TraceHeaders,
   traceContext,
   traceFields,
   traceHeaders,

@@ -151,7 +151,7 @@ export function counter(spec: InstrumentSpec): { bind(attributes?: Attributes): 
   return { bind: (attributes = {}) => bind(attributes) };
 }
 
-export type Observe = () => readonly NumberPoint[] | Promise<readonly NumberPoint[]>;
+type Observe = () => readonly NumberPoint[] | Promise<readonly NumberPoint[]>;
 
 /**
  * A value that is read on demand, either a level or an increasing sum. If reading it fails or takes longer than 3 s, it

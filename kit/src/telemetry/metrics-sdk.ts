@@ -24,7 +24,7 @@ const [EXPORT_EVERY_MS, EXPORT_MS] = [30_000, 5000];
 /** Timeout in milliseconds of a process's last export. */
 const LAST_MS = 2000;
 
-export interface Metrics {
+interface Metrics {
   readonly port: number | undefined;
   readonly provider: MeterProvider;
   close(): Promise<void>;

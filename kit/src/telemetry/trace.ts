@@ -123,7 +123,7 @@ export function continuedSpan(
 }
 
 /** The trace that a request from outside claims to belong to. */
-export interface GivenTrace {
+interface GivenTrace {
   readonly traceparent: string | undefined;
   /** Whether the sampled flag of the request decides; otherwise the ratio does, as for a request without a trace. */
   readonly clientDecides: boolean;
@@ -208,7 +208,7 @@ export function readTraceparent(context: string): (SpanPlace & { readonly sample
 }
 
 /** Headers of a trace context, as the W3C names them. */
-export interface TraceHeaders {
+interface TraceHeaders {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }

@@ -8,7 +8,7 @@ export interface ThreadStarted {
   readonly systemThreadId: number | undefined;
 }
 
-export interface PerformOptions {
+interface PerformOptions {
   /** Whether large byte arrays of answers are transferred instead of copied. Finding them takes time. */
   readonly transfers?: boolean;
   /** Whether requests wait for this thread as they do for the event loop, so that its priority stays as it is. */

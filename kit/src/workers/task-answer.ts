@@ -1,7 +1,7 @@
 import { AppError, type Code } from '../errors/index.js';
 
 /** An error for clients, as plain values that can be passed between threads or processes. */
-export interface PlainError extends Partial<Pick<AppError, 'param' | 'retryAfter'>> {
+interface PlainError extends Partial<Pick<AppError, 'param' | 'retryAfter'>> {
   readonly code: Code;
   readonly reason: string;
   readonly message: string;

@@ -30,7 +30,7 @@ export function failuresOfBounded(beyond: (cause: unknown, timeoutMs?: number) =
   };
 }
 
-export interface TaskThreadOptions {
+interface TaskThreadOptions {
   /** The script; it receives tasks as messages and answers each of them with one message. */
   readonly entry: URL;
   readonly name: string;

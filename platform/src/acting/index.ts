@@ -21,7 +21,7 @@ export interface ActAsParts {
  * anything gets a token of its own, so that a change of rights takes effect at once. Rejects with the error of the
  * identity service, for which `isAccessLost` tells whether the person has lost access.
  */
-export type ActAs = (request: ActAsRequest, timeoutMs: number) => Promise<CallOptions>;
+type ActAs = (request: ActAsRequest, timeoutMs: number) => Promise<CallOptions>;
 
 /** Creates tokens for background work on behalf of people. Tokens are kept in memory only. */
 export function createActAs({ auth, systemCall }: ActAsParts): ActAs {

@@ -11,12 +11,12 @@ interface SuccessorParts {
   systemCall(): CallOptions;
 }
 
-export interface DepartureParts extends SuccessorParts {
+interface DepartureParts extends SuccessorParts {
   readonly departures: Pick<Departures, 'store'>;
 }
 
 /** What a service does when a person has left. An event may arrive twice, so each must be idempotent. */
-export interface DepartureHandlers {
+interface DepartureHandlers {
   leaveWorkspace(userId: string, workspaceId: string): Promise<void>;
   /** `successor` takes over what the person leaves in the Org; it is undefined if nobody does. */
   leaveOrg(userId: string, orgId: string, successor: Successor | undefined): Promise<void>;

@@ -1,5 +1,5 @@
 /** The name in the API of an enum value: `document` for `RESOURCE_TYPE_DOCUMENT` with the prefix `RESOURCE_TYPE`. */
-export type EnumName<Value extends string, Prefix extends string> = `${Value}` extends `${Prefix}_${infer Name}`
+type EnumName<Value extends string, Prefix extends string> = `${Value}` extends `${Prefix}_${infer Name}`
   ? Lowercase<Name>
   : string;
 

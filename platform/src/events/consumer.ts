@@ -7,7 +7,7 @@ export type TypedEvent<Name extends EventName> = {
 }[Name];
 
 /** A durable consumer and the events that it follows. */
-export interface ConsumerSpec<Name extends EventName> extends Omit<SubscribeOptions, 'types'> {
+interface ConsumerSpec<Name extends EventName> extends Omit<SubscribeOptions, 'types'> {
   /**
    * `<service>.<purpose>`, with hyphens between words. It must not change, because the consumer's position is stored
    * under it.

@@ -7,7 +7,7 @@ import { type Mail, writeMail } from './message.js';
 import { createSmtpTransport, MailRefused, type MailTransport } from './transport.js';
 
 /** An e-mail in the outbox. It is deleted when the mail server has accepted it. */
-export interface MailRecord extends JobRecord {
+interface MailRecord extends JobRecord {
   /**
    * Recipient; empty for an e-mail that is only stored so that the request takes as long as for a real
    * recipient.
@@ -20,7 +20,7 @@ export interface MailRecord extends JobRecord {
   readonly createdAt: string;
 }
 
-export const mailCollection: CollectionSpec<MailRecord> = {
+const mailCollection: CollectionSpec<MailRecord> = {
   name: 'mail_outbox',
   indexes: [{ fields: ['dueAt'] }, DEAD_INDEX],
 };
@@ -48,7 +48,7 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
-export interface MailerParts {
+interface MailerParts {
   /** Name of the service that sends. */
   readonly service: string;
   readonly store: Store;

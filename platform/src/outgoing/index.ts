@@ -7,7 +7,7 @@ import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_s
 import { LRUCache } from 'lru-cache';
 
 /** The settings of a service that decide which URLs it calls for its users. */
-export interface OutgoingSettings {
+interface OutgoingSettings {
   readonly urlAllowlist: readonly string[];
   readonly publicUrl: string;
   readonly contentUrl: string | undefined;

@@ -4,7 +4,7 @@ interface ListEntry {
 }
 
 /** Returns whether a reader sees a pin. Pins that they do not see keep their place relative to their neighbors. */
-export type Sees<T> = (pin: T) => boolean;
+type Sees<T> = (pin: T) => boolean;
 
 /** Returns the list with `pin` inserted before the visible pin at `position`, or at the end if there is none. */
 export function insertPin<T extends ListEntry>(pins: readonly T[], pin: T, sees: Sees<T>, position?: number): T[] {

@@ -21,7 +21,7 @@ export interface ConversationMembership {
 }
 
 /** Facts that decide which part of an event a person sees. */
-export interface Sight {
+interface Sight {
   /** Absent if the event's audience names neither people nor members. */
   readonly person: PersonMemberships | undefined;
   readonly resources: VisibleResources;

@@ -54,7 +54,7 @@ export interface Adapters {
 type Settings = Values<typeof processSettings>;
 
 /** The modules of a process and the settings that configure them. */
-export interface Parts {
+interface Parts {
   readonly settings: Settings;
   readonly modules: readonly ServiceModule[];
   readonly env: NodeJS.ProcessEnv;

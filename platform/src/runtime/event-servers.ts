@@ -19,7 +19,7 @@ export interface EventServers extends Closable {
   readonly bus: TracedBus;
 }
 
-export interface EventServersOptions {
+interface EventServersOptions {
   readonly records: InstallationRecords;
   readonly adopt: readonly Adoptable[];
   /** Whether NATS did not answer when this process started. */

@@ -10,15 +10,7 @@ export {
 } from './beside.js';
 export { isFirstStart, keyFilesIn, prepareKeys } from './first-start.js';
 export { main } from './main.js';
-export {
-  type FormatState,
-  formatOf,
-  type Migration,
-  migrate,
-  REPEAT_MS,
-  repeatMigrations,
-  requireFormat,
-} from './migrations.js';
+export { formatOf, type Migration, migrate, REPEAT_MS, repeatMigrations, requireFormat } from './migrations.js';
 export * from './module.js';
 export { type Running, run } from './run.js';
 export { processSettings } from './settings.js';

@@ -37,7 +37,7 @@ const LOOK_MS = 500;
 export const REPEAT_MS = 5 * 60_000;
 const REPEATED_MS = 60 * 60_000;
 
-export interface FormatState {
+interface FormatState {
   /** Absent if nothing has been stored yet. */
   readonly format: number | undefined;
   /** The format version of this release. */

@@ -11,7 +11,7 @@ const START_EXIT = {
 } as const;
 
 /** Why a process cannot start, in one line for its operator. */
-export interface StartFailure {
+interface StartFailure {
   readonly line: string;
   readonly exitCode: number;
 }

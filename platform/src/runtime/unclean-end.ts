@@ -21,7 +21,7 @@ export interface CheckReport {
   readonly faults: readonly string[];
 }
 
-export interface EndWatch {
+interface EndWatch {
   /** Records that the process ends cleanly; if the check is still running, the next start repeats it. */
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ import {
 } from './records.js';
 
 /** An event to deliver, in the form that receivers see. */
-export interface Message {
+interface Message {
   readonly tenant: string;
   readonly ownerId: string;
   readonly eventId: string;
@@ -23,7 +23,7 @@ export interface Message {
   readonly body: string;
 }
 
-export interface WebhookParts {
+interface WebhookParts {
   /** Name of the service that sends. */
   readonly service: string;
   readonly store: Store;

@@ -1,7 +1,7 @@
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
-export type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'canceled';
+type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'canceled';
 
 /** The delivery of one event to one target. */
 export interface Delivery extends JobRecord {
@@ -47,7 +47,7 @@ export interface TargetState extends StoredRecord {
 /** `gone`: it responded with 410; `failing`: all attempts have failed for five days. */
 export type DisabledReason = 'gone' | 'failing';
 
-export const deliveryCollection: CollectionSpec<Delivery> = {
+const deliveryCollection: CollectionSpec<Delivery> = {
   name: 'webhook_deliveries',
   indexes: [{ fields: ['dueAt'], sparse: true }, { fields: ['ownerId', 'createdAt'] }, DEAD_INDEX],
 };

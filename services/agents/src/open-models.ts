@@ -8,7 +8,7 @@ import type { ChatModel, ChatModels } from './models/port.js';
 import type { chatModelSettings } from './models/settings.js';
 import { type WatchedModel, watched } from './models/watched.js';
 
-export type ChatModelSettings = Values<typeof chatModelSettings>;
+type ChatModelSettings = Values<typeof chatModelSettings>;
 
 /**
  * Opens the configured models and the built-in one, which is the default if there is no other. It makes no calls.

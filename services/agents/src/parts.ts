@@ -35,7 +35,7 @@ import type { SettlementRecord } from './stores/settlements.js';
 import type { SkillContentRecord } from './stores/skills.js';
 
 /** The collections of this service. */
-export interface Records {
+interface Records {
   readonly agents: Collection<AgentRecord>;
   readonly agentVersions: Collection<AgentVersionRecord>;
   readonly agentPins: Collection<AgentPinList>;
@@ -54,7 +54,7 @@ export interface Records {
 }
 
 /** The other services that runs and sessions call. */
-export interface Peers {
+interface Peers {
   readonly auth: Pick<Client<AuthService>, 'actAs' | 'findUsers'>;
   readonly search: Client<SearchService>;
   readonly content: Pick<Client<ContentService>, 'getContent' | 'replaceContent'>;

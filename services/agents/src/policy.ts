@@ -36,7 +36,7 @@ type PolicyParts = Pick<Parts, 'memberships' | 'agents' | 'sessions' | 'runs' | 
 export type Asking = Pick<CallContext, 'caller' | 'actor' | 'onward' | 'work'>;
 
 /** The fields of a request that name a place. */
-export interface PlaceNames {
+interface PlaceNames {
   readonly workspaceId?: string | undefined;
   readonly orgId?: string | undefined;
 }
@@ -227,7 +227,7 @@ export async function seeRun(parts: PolicyParts, id: string, context: CallContex
 }
 
 /** A run that the caller may cancel, and whether they may see its content. */
-export interface OpenRun {
+interface OpenRun {
   readonly run: RunRecord;
   readonly isSeen: boolean;
 }

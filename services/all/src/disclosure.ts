@@ -9,7 +9,7 @@ import type { welcomeConfig } from './welcome-config.js';
  * The places to which the first start writes the owner's password and key: never a log, since logs are kept and
  * collected.
  */
-export interface Disclosure {
+interface Disclosure {
   /** Whether standard output is a terminal. */
   readonly prints: boolean;
   /** Path of a file that only its owner may read. */

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 
 /** A link or an image in a Markdown text. */
-export interface MarkdownLink {
+interface MarkdownLink {
   readonly isImage: boolean;
   readonly target: string;
 }

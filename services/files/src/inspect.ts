@@ -5,7 +5,7 @@ import { FILES_FOLDER, openBlobStore } from './blobs/open.js';
 import { blobKey } from './domain/layout.js';
 
 /** Holds the recorded facts about the bytes of a file's versions. */
-export interface BlobFacts {
+interface BlobFacts {
   readonly id: string;
   readonly sizeBytes: number;
 }
@@ -31,7 +31,7 @@ export interface BytesFacts {
 }
 
 /** Returns the number of bytes that are stored under a key. */
-export type SizeOf = (key: string) => Promise<number | undefined>;
+type SizeOf = (key: string) => Promise<number | undefined>;
 
 const PAGE = 200;
 /** Sizes that are requested concurrently. */

@@ -18,7 +18,7 @@ export interface Activity {
 const INTERVAL_MS = 5 * 60_000;
 const KEPT_MS = 400 * 24 * 3_600_000;
 
-export interface ActivityParts {
+interface ActivityParts {
   readonly store: Store;
   readonly records: Collection<ActivityRecord>;
   readonly background: Background;

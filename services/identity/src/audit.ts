@@ -21,7 +21,7 @@ const failedSignIns = counter({
 }).bind();
 
 /** Where a request came from. */
-export interface Origin {
+interface Origin {
   readonly clientIp: string;
   readonly requestId: string;
 }
@@ -38,7 +38,7 @@ export interface CredentialAudit {
   close(): Promise<void>;
 }
 
-export interface CredentialAuditParts {
+interface CredentialAuditParts {
   readonly store: Store;
   readonly log: Log;
   readonly now: () => number;

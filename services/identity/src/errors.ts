@@ -73,7 +73,7 @@ export const ScopeEscalation = forbid(
 export const SignUpClosed = forbid('sign_up_closed', 'New accounts cannot be created here.');
 export const InvitationRequired = forbid('invitation_required', 'A new account needs an invitation for this address.');
 
-export const ExpiredLink = defineError(
+const ExpiredLink = defineError(
   'NOT_FOUND',
   'expired_link',
   'The invitation was already used, was revoked or has expired.',

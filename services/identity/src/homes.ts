@@ -17,7 +17,7 @@ export interface Homes {
   tryEnsure(user: UserRecord, context: CallContext): Promise<void>;
 }
 
-export interface HomesParts {
+interface HomesParts {
   readonly store: Store;
   readonly users: Collection<UserRecord>;
   readonly directory: Client<DirectoryService>;

@@ -35,7 +35,7 @@ export interface OperatorKey {
   readonly lastUsedAt: string | null;
 }
 
-export interface NewOperatorKey {
+interface NewOperatorKey {
   readonly email: string;
   readonly name: string;
   /** Empty for all scopes. */
@@ -73,7 +73,7 @@ const MAX_NAME_LENGTH = 255;
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
 /** The settings of identity that key management needs. */
-export type KeyAdminSettings = Pick<Settings, 'secrets' | 'keyLifetimeDays'>;
+type KeyAdminSettings = Pick<Settings, 'secrets' | 'keyLifetimeDays'>;
 
 export async function openKeyAdmin(
   store: Store,

@@ -3,7 +3,7 @@ import { emailKeyOf } from './domain/address.js';
 import { userByEmail, userCollection } from './stores/users.js';
 
 /** A person, as operator commands refer to them. */
-export interface OperatorPerson {
+interface OperatorPerson {
   readonly id: string;
   readonly email: string;
 }

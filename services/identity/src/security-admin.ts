@@ -14,7 +14,7 @@ import { type SessionRecord, sessionCollection, sessionsOf } from './stores/sess
 import { type UserRecord, userByEmail, userCollection } from './stores/users.js';
 
 /** A generated password that an operator passes on to a person. */
-export interface IssuedPassword {
+interface IssuedPassword {
   readonly email: string;
   /** Opens one session, in which the person has to replace it. */
   readonly password: string;
@@ -23,21 +23,21 @@ export interface IssuedPassword {
 }
 
 /** A password reset token that an operator passes on to a person. */
-export interface IssuedLink {
+interface IssuedLink {
   readonly email: string;
   readonly token: string;
   readonly expiresAt: string;
 }
 
 /** The result of resetting a second factor. */
-export interface SecondFactorReset {
+interface SecondFactorReset {
   readonly email: string;
   readonly passkeysRemoved: number;
   readonly sessionsEnded: number;
 }
 
 /** The number of sessions that were ended, of one person or of all people. */
-export interface SessionsEnded {
+interface SessionsEnded {
   readonly email?: string;
   readonly sessionsEnded: number;
 }

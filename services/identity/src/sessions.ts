@@ -28,12 +28,12 @@ export interface OpenSession {
   readonly csrfToken: string;
 }
 
-export type NewSession = OpenSession & { readonly cookie: string };
+type NewSession = OpenSession & { readonly cookie: string };
 
 type SessionUser = Pick<UserRecord, 'id' | 'name' | 'credentialEpoch'>;
 
 /** How a person signed in. `strong`: by two factors, a passkey or an identity provider. */
-export interface SignIn {
+interface SignIn {
   readonly method: SignInMethod;
   readonly strong: boolean;
 }
@@ -58,7 +58,7 @@ export interface Sessions {
   touch(session: SessionRecord): void;
 }
 
-export interface SessionParts {
+interface SessionParts {
   readonly store: Store;
   readonly records: Collection<SessionRecord>;
   readonly keys: PurposeKeys;

@@ -13,7 +13,7 @@ export interface SignUpLimit {
   count<T>(clientIp: string, signUp: () => Promise<T>): Promise<T>;
 }
 
-export interface SignUpRates {
+interface SignUpRates {
   readonly perNetwork: number;
   readonly perHour: number;
   readonly ipv6Prefix: number;

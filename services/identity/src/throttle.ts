@@ -9,7 +9,7 @@ type Refused = Extract<Reservation, { granted: false }>;
 const WINDOW_SECONDS = 15 * 60;
 
 /** The account and the network that an attempt is counted for. */
-export interface Attempt {
+interface Attempt {
   /** The e-mail address of the account. If it is empty, the attempt counts for its network only. */
   readonly email: string;
   /** The network address of the client; empty if it is not known. */
@@ -17,7 +17,7 @@ export interface Attempt {
 }
 
 /** Limits of a network (`place`) and of an account, as multiples of the limit for one account from one network. */
-export interface AttemptFactors {
+interface AttemptFactors {
   readonly place: number;
   readonly account: number;
 }
@@ -29,7 +29,7 @@ export const PASSWORD_ATTEMPT_FACTORS: AttemptFactors = { place: 5, account: 10 
  */
 export const CODE_ATTEMPT_FACTORS: AttemptFactors = { place: 5, account: 1 };
 
-export interface ThrottleTerms {
+interface ThrottleTerms {
   /** Separates the counts of this throttle from those of others. */
   readonly name: string;
   readonly tries: number;

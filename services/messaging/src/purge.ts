@@ -5,7 +5,7 @@ import type { AuditRecord } from './audit/records.js';
 import type { ConversationRecords } from './conversations/parts.js';
 import type { Notification } from './notifications/records.js';
 
-export interface PurgeParts extends ConversationRecords {
+interface PurgeParts extends ConversationRecords {
   readonly store: Store;
   readonly notifications: Collection<Notification>;
   readonly auditEvents: Collection<AuditRecord>;

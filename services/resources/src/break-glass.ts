@@ -29,7 +29,7 @@ export interface BreakGlass {
   close(): Promise<void>;
 }
 
-export interface BreakGlassParts {
+interface BreakGlassParts {
   readonly store: Store;
   readonly log: Log;
   readonly settings: Pick<Settings, 'auditRestrictedMinutes'>;

@@ -45,7 +45,7 @@ export function publishRows(
 }
 
 /** Maximum number of ids in one event, which keeps events small. */
-export const MAX_IDS_PER_EVENT = 200;
+const MAX_IDS_PER_EVENT = 200;
 
 export interface Change {
   readonly verb:

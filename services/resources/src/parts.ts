@@ -12,7 +12,7 @@ import type { Quotas } from './nodes/quotas.js';
 import type { Policy } from './policy.js';
 
 /** Clients of the other services that this service calls. */
-export interface Peers {
+interface Peers {
   readonly agents: Client<AgentDirectoryService>;
   readonly users: Client<AuthService>;
   readonly directory: Client<DirectoryService>;

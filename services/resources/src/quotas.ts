@@ -15,7 +15,7 @@ import { MAX_TAGS_PER_WORKSPACE } from './tags/rules.js';
 import { MAX_TEMPLATES_PER_LIST, type Template } from './templates/records.js';
 
 /** The stores that the quotas count. */
-export interface CountedRecords {
+interface CountedRecords {
   readonly nodes: Collection<Node>;
   readonly counters: Counters;
   readonly jobs: Collection<TreeJob>;

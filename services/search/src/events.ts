@@ -8,7 +8,7 @@ import { IndexUnavailable, type SearchIndex } from './index/port.js';
 import { pause } from './pause.js';
 import { createRecent, LONG_TEXT_CHARS, type Recent } from './recent.js';
 
-export interface IndexerParts {
+interface IndexerParts {
   readonly index: SearchIndex;
   readonly resources: Pick<Client<IndexService>, 'getIndexEntries' | 'streamIndexEntries'>;
   /** Returns the options of a call without a caller, with a deadline in `timeoutMs`. */

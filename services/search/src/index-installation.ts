@@ -6,7 +6,7 @@ import { type IdentifiedStore, openMarkFile } from '@commonplace/kit/installatio
 export const INDEX_FILE = 'search.db';
 
 /** Holds the settings that determine where the index is. */
-export interface IndexPlace {
+interface IndexPlace {
   readonly typesenseUrl: readonly string[] | undefined;
   readonly typesenseApiKey: string | undefined;
   readonly typesensePrefix: string;

@@ -18,7 +18,7 @@ export interface Embedders {
   close(): Promise<void>;
 }
 
-export type EmbeddingSettings = Values<typeof embeddingSettings>;
+type EmbeddingSettings = Values<typeof embeddingSettings>;
 
 const TIMEOUT_MS = 30_000;
 const RETRIES = 3;

@@ -19,13 +19,13 @@ import { createQueryEmbedder } from './vectors/query-vector.js';
 type SearchHost = Host<typeof contracts.index | typeof contracts.metering>;
 
 /** Opens the models; undefined when embeddings are off. */
-export type OpenEmbedders = (host: Pick<Host, 'settings'>) => Embedders | undefined | Promise<Embedders | undefined>;
+type OpenEmbedders = (host: Pick<Host, 'settings'>) => Embedders | undefined | Promise<Embedders | undefined>;
 
 /**
  * Defines the service that finds resources by the words in their names and contents, and by the meaning of their
  * contents.
  */
-export function searchService(open: OpenEmbedders): ServiceModule {
+function searchService(open: OpenEmbedders): ServiceModule {
   return defineService({
     name: 'search',
     config,

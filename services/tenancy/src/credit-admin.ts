@@ -8,7 +8,7 @@ import { type AccountRecord, openCreditRecords, type Payer } from './credits/rec
 /** The tenant of a grant: an Org, or a person's Personal tenant. */
 export type OperatorTenant = { readonly orgId: string } | { readonly userId: string };
 
-export interface OperatorGrant {
+interface OperatorGrant {
   readonly id: string;
   readonly kind: GrantKind;
   readonly amount: string;
@@ -32,7 +32,7 @@ export interface OperatorAccount {
 }
 
 /** Grants and lists credits for the operator of an installation. */
-export interface CreditAdmin {
+interface CreditAdmin {
   /** Grants credits to a tenant. Throws `RangeError` for an amount that cannot be granted. */
   grant(
     tenant: OperatorTenant,

@@ -3,7 +3,7 @@ import { createOrgMembers, orgMemberCollection } from './stores/org-members.js';
 import { createOrgs, orgCollection } from './stores/orgs.js';
 
 /** An Org, as operator commands refer to it. */
-export interface OperatorOrg {
+interface OperatorOrg {
   readonly id: string;
   readonly name: string;
   /** Returns whether a person is an active owner or admin of the Org. */
@@ -11,7 +11,7 @@ export interface OperatorOrg {
 }
 
 /** Looks up Orgs for the operator of an installation, without an API key. */
-export interface OrgAdmin {
+interface OrgAdmin {
   /** Returns the active Org with this id or slug; undefined if there is none. */
   find(which: string): Promise<OperatorOrg | undefined>;
 }

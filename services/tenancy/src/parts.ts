@@ -46,7 +46,7 @@ export interface Parts extends Stores, Peers {
   now(afterMs?: number): string;
 }
 
-export interface PartsInput extends Peers {
+interface PartsInput extends Peers {
   readonly store: Store;
   readonly settings: Settings;
   readonly log: Log;

@@ -45,7 +45,7 @@ export function isDone(text: string): text is Done {
   return Object.hasOwn(DONE, text);
 }
 
-export interface AccountState {
+interface AccountState {
   readonly done?: Done;
   readonly errors?: FormErrors;
   readonly form?: FormName | undefined;

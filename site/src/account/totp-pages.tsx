@@ -4,7 +4,7 @@ import type { Again } from '../auth/pages.js';
 import { sitePage } from '../page/site.js';
 
 /** The data for setting up an authenticator app. */
-export interface TotpSetUp {
+interface TotpSetUp {
   readonly secret: string;
   readonly uri: string;
   /** A QR code as SVG, drawn by this server. */

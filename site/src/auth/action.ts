@@ -11,7 +11,7 @@ import { requireSession } from './sessions.js';
 import { readSubmission, type Submission } from './submission.js';
 
 /** The outcome of an action: JSON for a program, and a page or a redirect for a browser. */
-export interface Outcome {
+interface Outcome {
   readonly data: string;
   readonly page?: string;
   /** Path that the browser is redirected to; the account page by default. */

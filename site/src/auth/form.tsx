@@ -13,7 +13,7 @@ export interface Field {
   readonly minLength?: number;
 }
 
-export interface FormView {
+interface FormView {
   readonly title: string;
   readonly action: string;
   readonly submit: string;

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { createSessionCookie, type SessionCookie } from './cookie.js';
 
 /** What a browser keeps of the sign-ins with an identity provider that it has begun, each under its `state`. */
-export interface OidcFlows {
+interface OidcFlows {
   begin(ctx: Context, state: string, flow: string, expiresAt: string | undefined): void;
   /** Returns the flow of a sign-in, once; undefined if this browser has not begun it. */
   take(ctx: Context, state: string): string | undefined;

@@ -108,7 +108,7 @@ function mountPasskeySignIn(router: Router, parts: AuthParts): void {
 }
 
 /** Sets the session cookie. Then redirects if a form was sent, or responds with the session as JSON. */
-export async function signedIn(
+async function signedIn(
   ctx: Context,
   parts: AuthParts,
   answer: SignInResponse,

@@ -9,7 +9,7 @@ import { postmanCollection } from './reference/postman.js';
 import { schemasMarkdown } from './reference/schemas.js';
 import { SCHEMAS_PATH } from './reference/types.js';
 
-export interface LibraryOptions {
+interface LibraryOptions {
   readonly document: Schema;
   readonly examples: RecordedExamples;
   /** URL of the server for links in `llms.txt`. */

@@ -10,7 +10,7 @@ import { faultsOf } from './faults.js';
 import { explainFailure, orFailure, send, sendForm } from './send.js';
 import { type FormAnswers, formFailurePage, sentPage, tooLargeText } from './view/form-page.js';
 
-export interface FormPartsOfServer {
+interface FormPartsOfServer {
   readonly formPages: Client<FormPageService>;
   /** Maximum size of a submission in bytes, including its files. */
   readonly bodyBytes: number;

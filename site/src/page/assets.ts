@@ -7,7 +7,7 @@ import { SCRIPT as PASSKEYS } from './passkey-script.js';
 import { PAGES_CSS } from './styles/index.js';
 
 /** A file that pages load. Its path contains a hash of its content, so that browsers may cache it forever. */
-export interface Asset {
+interface Asset {
   readonly path: string;
   readonly contentType: string;
   readonly body: Buffer;

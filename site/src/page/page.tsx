@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { ICON, STYLES } from './assets.js';
 
-export interface PageParts {
+interface PageParts {
   readonly title: string;
   /** Class of the body, which names the kind of page and sets its width. */
   readonly kind: string;

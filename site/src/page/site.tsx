@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { renderPage } from './page.js';
 
-export interface SitePage {
+interface SitePage {
   readonly title: string;
   /** Path of the page itself, if the header links to it. */
   readonly path?: string;

@@ -60,7 +60,7 @@ function sendJson(ctx: Context, parts: ReaderParts, page: ReaderPage): void {
 }
 
 /** Converts a page to the JSON of a share link: the fields of a resource, its place, and its content as Markdown. */
-export function jsonOf(page: ReaderPage, publicUrl: string): object {
+function jsonOf(page: ReaderPage, publicUrl: string): object {
   const { item, trail, table, file, folder, below = folder } = page;
   const urlOf = (path: string): string => new URL(path, publicUrl).href;
   const entry = ({ id, type, name, path }: ReaderEntry) => ({ id, type: typeName(type), name, url: urlOf(path) });

@@ -13,7 +13,7 @@ import { createViewerOf } from './share-links.js';
 import { createReaderSite } from './site.js';
 import { createViews } from './views.js';
 
-export interface ReaderSite {
+interface ReaderSite {
   readonly serve: Middleware;
   /** Subscribes to changes, if this process receives any. */
   begin(): Promise<void>;

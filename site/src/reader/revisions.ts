@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** A point in time, and the number of changes received by then. */
-export interface Moment {
+interface Moment {
   readonly at: number;
   readonly epoch: number;
 }
@@ -36,7 +36,7 @@ export interface Revisions {
   forget(): void;
 }
 
-export interface RevisionsOptions {
+interface RevisionsOptions {
   /**
    * Whether this process calls `forget` before a change is answered. If not, nothing is cached and every request asks
    * for the revision.

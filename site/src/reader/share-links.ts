@@ -13,7 +13,7 @@ const TOKEN = /^[\w-]{20,64}$/;
 const SHARED_RESOURCE = /^\/api\/v1\/resources\/([\w-]{1,64})$/;
 
 /** Returns the user id of the browser's signed-in person; empty if there is none. */
-export type ViewerOf = (ctx: Context) => Promise<string>;
+type ViewerOf = (ctx: Context) => Promise<string>;
 
 interface ViewerParts {
   readonly auth: Pick<Client<AuthService>, 'getSession'>;

@@ -8,7 +8,7 @@ export interface Kind {
   send(client: Client): Promise<Answer>;
 }
 
-export interface LoadResult {
+interface LoadResult {
   readonly sent: number;
   readonly perSecond: number;
   /** Answers with an error, and requests without an answer. */
@@ -18,7 +18,7 @@ export interface LoadResult {
   readonly slowest: number;
 }
 
-export interface Load {
+interface Load {
   /** Stops sending, and waits for the requests in progress. */
   stop(): Promise<LoadResult>;
 }

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 
 /** Serves the DNS names of a cluster's headless services. Each resolves to the addresses of the ready pods. */
-export interface Names {
+interface Names {
   /** Address for UDP queries, `127.0.0.1:<port>`. */
   readonly address: string;
   /** Sets the addresses of a name. The next query returns them. */

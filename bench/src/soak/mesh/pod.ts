@@ -21,7 +21,7 @@ export interface Pod {
   kill(): Promise<void>;
 }
 
-export interface PodOptions {
+interface PodOptions {
   readonly name: string;
   /** Path of the program below the project's root. */
   readonly program: string;

@@ -6,7 +6,7 @@ import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { endWithMe } from './orphans.js';
 
 /** A server of a mesh that can be killed. It restarts on the same port. */
-export interface RestartableServer {
+interface RestartableServer {
   /** Sends SIGKILL. `wipe` also deletes its data. */
   kill(options?: { readonly wipe?: boolean }): Promise<void>;
   start(): Promise<void>;

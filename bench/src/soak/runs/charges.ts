@@ -6,7 +6,7 @@ import type { Asked } from './scene.js';
 
 const PAGE = 200;
 
-export interface Entry {
+interface Entry {
   readonly kind: string;
   readonly amount: string;
   readonly balance_after: string | null;

@@ -7,7 +7,7 @@ import { outcomeFaults, type Run, STUCK_MS, untilEnded } from './outcomes.js';
 import { type Asked, ask, openScene, type Plan, prepare, type Scene } from './scene.js';
 
 /** Points of a run at which its process is killed. */
-export const CUT_POINTS = [
+const CUT_POINTS = [
   'queued',
   'claimed',
   'search of the first step',
@@ -23,7 +23,7 @@ export const CUT_POINTS = [
   'cancel',
   'done',
 ] as const;
-export type CutPoint = (typeof CUT_POINTS)[number];
+type CutPoint = (typeof CUT_POINTS)[number];
 
 /** Number of runs in progress at each kill. */
 const RUNS = 8;

@@ -8,7 +8,7 @@ const POLL_INTERVAL_MS = 200;
 /** Milliseconds within which every run must end once the system is ready again. */
 export const STUCK_MS = 30_000;
 
-export interface Step {
+interface Step {
   readonly seq: number;
   readonly type: string;
   readonly name: string;

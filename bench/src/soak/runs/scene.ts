@@ -37,7 +37,7 @@ export interface Scene {
   stop(): Promise<void>;
 }
 
-export interface SceneOptions {
+interface SceneOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly onProgress?: ChatServerOptions['onProgress'];
 }

@@ -22,9 +22,9 @@ export interface Fire {
 }
 
 /** The fields of a schedule to create. It starts an automation. */
-export type Seed = Readonly<{ name: string }> & Readonly<Record<string, unknown>>;
+type Seed = Readonly<{ name: string }> & Readonly<Record<string, unknown>>;
 
-export interface StartOptions {
+interface StartOptions {
   /** Schedules that the process creates before it is ready. */
   readonly schedules?: readonly Seed[];
   /** Milliseconds by which the clock for schedules is ahead. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type AppError, asAppError } from '@commonplace/kit/errors';
 
 /** The error in the body of an API answer. */
-export interface ApiError {
+interface ApiError {
   readonly code: string;
   readonly message: string;
   readonly param: string | null;

@@ -8,14 +8,14 @@ import type { Route } from '../../routes.js';
 /** Arguments of an operation by their names in the contract. One object contains those of path, query and body. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-export interface OperationRequest {
+interface OperationRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string | undefined;
 }
 
 /** The effect of an operation, in the terms by which MCP describes tools. */
-export interface Effect {
+interface Effect {
   readonly readOnlyHint: boolean;
   /** Whether it changes or deletes existing data, rather than only adding to it. */
   readonly destructiveHint: boolean;
@@ -33,7 +33,7 @@ export function indexOperations(routes: readonly Route[]): Operations {
   return operations;
 }
 
-export function isReadOnly({ descriptor }: Route): boolean {
+function isReadOnly({ descriptor }: Route): boolean {
   return descriptor.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
 

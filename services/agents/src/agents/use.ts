@@ -13,7 +13,7 @@ type UseParts = Pick<Parts, 'agents' | 'memberships' | 'models'>;
 type AskingHere = Pick<Asking, 'caller' | 'onward' | 'work'>;
 
 /** An agent for a run, and the workspace of the run. */
-export interface AgentUse {
+interface AgentUse {
   readonly agent: AgentRecord;
   readonly workspaceId: string;
 }

@@ -9,14 +9,11 @@ import type { ApprovalPolicy } from '../stores/agents.js';
 import type { ApprovalRecord, ApprovalTerms } from '../stores/approvals.js';
 
 /** The data that determines who may decide about a call of a run. */
-export type Deciding = Pick<
-  ApprovalRecord,
-  'orgId' | 'workspaceId' | 'runUserId' | 'agentOwnerId' | 'kind' | 'risk'
-> & {
+type Deciding = Pick<ApprovalRecord, 'orgId' | 'workspaceId' | 'runUserId' | 'agentOwnerId' | 'kind' | 'risk'> & {
   readonly terms: ApprovalTerms;
 };
 
-export interface ApproverIds {
+interface ApproverIds {
   readonly ids: readonly string[];
   /** Whether `ids` are the administrators of the workspace. */
   readonly asksAdmins: boolean;

@@ -26,7 +26,7 @@ export interface Verdict {
 
 const STRICTNESS: Readonly<Record<Decision, number>> = { allow: 0, ask: 1, deny: 2 };
 
-export function strictest(decisions: readonly Decision[]): Decision {
+function strictest(decisions: readonly Decision[]): Decision {
   return decisions.reduce((a, b) => (STRICTNESS[b] > STRICTNESS[a] ? b : a), 'allow');
 }
 

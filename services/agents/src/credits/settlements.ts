@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.js';
 const RETRY_DEAD_MS = 600_000;
 
 /** Dependencies for charging later. */
-export interface Settlements {
+interface Settlements {
   readonly store: Store;
   readonly settlements: Collection<SettlementRecord>;
 }

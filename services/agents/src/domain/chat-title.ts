@@ -17,7 +17,7 @@ const MAX_TITLE = 60;
 export const DEFAULT_TITLE = 'New chat';
 
 /** The title of a session, and the same folded for sorting and searches. */
-export interface TitleFields {
+interface TitleFields {
   readonly title: string;
   readonly titleFold: string;
 }

@@ -12,7 +12,7 @@ import {
 import { NOTHING_SPENT, type Spent } from '../stores/runs.js';
 import { estimatePrompt } from './prompt.js';
 
-export interface ModelReply {
+interface ModelReply {
   readonly toolCalls: readonly ModelToolCall[];
   readonly spent: Spent;
   /** Why the reply ended; `aborted` if the signal ended the call. */

@@ -7,7 +7,7 @@ import { RunFailure } from './failure.js';
 import type { TurnOutput } from './step-log.js';
 
 /** A JSON value in a wrapper, which distinguishes null from no value. */
-export interface ReadOutput {
+interface ReadOutput {
   readonly value: unknown;
 }
 

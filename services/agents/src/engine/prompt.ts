@@ -32,7 +32,7 @@ export const ASSISTANT = [
 ].join('\n');
 
 /** The parts of an agent that its prompt contains. */
-export interface AgentText {
+interface AgentText {
   readonly name: string;
   readonly instructions: string;
   readonly skills: readonly { readonly name: string; readonly description: string }[];
@@ -58,7 +58,7 @@ const SKILLS = [
   'what it says, even where it comes as a source.',
 ].join(' ');
 
-export interface PromptParts {
+interface PromptParts {
   readonly system: string;
   /** The earlier messages of the conversation, oldest first. */
   readonly history: readonly ModelMessage[];
@@ -70,7 +70,7 @@ export interface PromptParts {
   readonly turns: readonly ModelMessage[];
 }
 
-export interface Prompt {
+interface Prompt {
   readonly messages: readonly ModelMessage[];
   /** Number of history messages that did not fit. */
   readonly dropped: number;

@@ -1,5 +1,5 @@
 /** Decides what a reply may contain besides plain text. */
-export interface ReplyRules {
+interface ReplyRules {
   /** Returns the marker for a source that the model cites by number; undefined if there is no such source. */
   cite(source: number): number | undefined;
   /** Returns whether links to a host are allowed. */
@@ -193,7 +193,7 @@ export class ReplyFilter {
 }
 
 /** Returns the host of an HTTP URL in lower case; undefined if the text is not a URL. */
-export function hostOf(url: string): string | undefined {
+function hostOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).host.toLowerCase() : undefined;
 }
 

@@ -33,7 +33,7 @@ export interface ToolOutput {
 }
 
 /** Additional writes when a step is stored. */
-export interface StepWrites {
+interface StepWrites {
   readonly spent?: Spent | undefined;
   readonly events?: readonly NewRunEvent[] | undefined;
   /** Returns further changes of the run, given its record when it is written. */

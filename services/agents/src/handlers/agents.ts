@@ -28,11 +28,7 @@ import { createAgentPinHandlers } from './agent-pins.js';
 import { createAgentWorkspaceHandlers } from './agent-workspaces.js';
 
 /** Returns the MCP servers of an agent. Callers other than its owner get names only. */
-export type McpServersOf = (
-  agent: AgentRecord,
-  isOwner: boolean,
-  context: CallContext,
-) => Promise<readonly McpServer[]>;
+type McpServersOf = (agent: AgentRecord, isOwner: boolean, context: CallContext) => Promise<readonly McpServer[]>;
 
 export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): Handlers<AgentService> {
   const present = async (agent: AgentRecord, context: CallContext) =>

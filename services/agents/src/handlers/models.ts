@@ -6,7 +6,7 @@ import type { EmbeddingModelService } from '@commonplace/proto/search/v1/embeddi
 import type { ChatModels } from '../models/port.js';
 import { chatModel, embeddingModel } from '../views/model.js';
 
-export interface ModelParts {
+interface ModelParts {
   readonly models: ChatModels;
   readonly embeddings: Client<EmbeddingModelService>;
 }

@@ -24,7 +24,7 @@ import { callId } from './secrets.js';
 import { usableTools } from './tool-list.js';
 
 /** A call of a tool by a run. */
-export interface McpCall {
+interface McpCall {
   readonly serverId: string;
   readonly toolName: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export interface McpCallResult {
 }
 
 /** A tool and its server, as currently stored. */
-export interface CurrentTool {
+interface CurrentTool {
   readonly server: McpServerRecord;
   readonly tool: McpToolRecord;
 }

@@ -2,7 +2,7 @@ import type { McpHttp } from './http.js';
 import { loadLibrary } from './library.js';
 
 /** The authorization that a server requires when it refuses a request (RFC 9728). */
-export interface Challenge {
+interface Challenge {
   readonly resourceMetadataUrl?: URL | undefined;
   readonly scope?: string | undefined;
 }

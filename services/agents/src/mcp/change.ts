@@ -14,7 +14,7 @@ import type { McpParts } from './parts.js';
 import { seal, secretsOf } from './secrets.js';
 import { acceptTools } from './tool-list.js';
 
-export interface Changed {
+interface Changed {
   readonly server: McpServerRecord;
   readonly authorizeUrl?: string | undefined;
 }

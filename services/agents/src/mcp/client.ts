@@ -38,7 +38,7 @@ export interface Listing {
   readonly ttlMs: number | undefined;
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly tool: McpToolRecord;
   readonly args: Readonly<Record<string, unknown>>;
   /** The key of the call, which is the same for each attempt. */

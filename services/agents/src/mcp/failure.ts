@@ -9,7 +9,7 @@ import { cleanText } from './tool-list.js';
  * the URL must not be called. `missing`: the server does not know the tool. `answered`: the server answered with an
  * error.
  */
-export type McpFailureKind = 'auth' | 'unreachable' | 'refused' | 'missing' | 'answered';
+type McpFailureKind = 'auth' | 'unreachable' | 'refused' | 'missing' | 'answered';
 
 /** Thrown if a call of an MCP server has failed. The message can be shown to people. */
 export class McpFailure extends Error {

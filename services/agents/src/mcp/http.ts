@@ -3,7 +3,7 @@ import { type Fetched, type Guard, UrlNotAllowed } from '@commonplace/kit/fetch'
 /** Thrown if the responses of a connection exceed its limit of bytes. */
 class TooLarge extends Error {}
 
-export interface McpHttpOptions {
+interface McpHttpOptions {
   /** Maximum bytes of all responses together. */
   readonly maxBytes: number;
   /** Aborts all requests; it includes the time limit. */

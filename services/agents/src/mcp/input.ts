@@ -9,7 +9,7 @@ import {
 import type { McpAuthTerms, McpSecrets, McpServerRecord, RequireApproval } from '../stores/mcp-servers.js';
 
 /** The settings of a server in a request, which creates or changes it. */
-export interface McpInput {
+interface McpInput {
   readonly url?: string | undefined;
   readonly transport: McpTransport;
   readonly auth: McpAuthInput | undefined;

@@ -13,7 +13,7 @@ import type {
 } from '../stores/mcp-servers.js';
 
 /** The collections of MCP servers. */
-export interface McpRecords {
+interface McpRecords {
   readonly mcpServers: Collection<McpServerRecord>;
   readonly mcpGrants: Collection<McpGrantRecord>;
   readonly mcpAuthorizations: Collection<McpAuthorizationRecord>;

@@ -41,7 +41,7 @@ export interface CallOwner {
   readonly tenant: string;
 }
 
-export const FIRST: CallState = { round: 0, responses: {}, open: [] };
+const FIRST: CallState = { round: 0, responses: {}, open: [] };
 
 /**
  * Reads the state that a call has stored with its question. Throws `SecretUnreadable` for the state of another call.

@@ -7,7 +7,7 @@ import { MAX_DESCRIPTION, MAX_SERVER_TOOL_NAME, MAX_TOOLS_BYTES } from './limits
 import { readSchema, SchemaRefused } from './schema.js';
 
 /** The usable tools of a server, and the reasons why others are not used. */
-export interface ToolList {
+interface ToolList {
   readonly tools: readonly McpToolRecord[];
   readonly refused: readonly string[];
 }
@@ -132,7 +132,7 @@ export function usableTools(server: McpServerRecord): McpToolRecord[] {
   );
 }
 
-export type ToolChange = 'new' | 'changed' | 'removed';
+type ToolChange = 'new' | 'changed' | 'removed';
 
 /** Returns the changes of tools that the owner has to accept, with their differing lines. */
 export function pendingTools({ tools, heldTools, goneTools }: Lists) {

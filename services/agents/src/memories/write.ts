@@ -26,7 +26,7 @@ type UsageFields = 'revisions' | 'usedCount' | 'lastUsedMs';
 /** A new memory with its place. */
 export type MemoryDraft = Omit<MemoryRecord, Derived | UsageFields>;
 
-export interface Written {
+interface Written {
   readonly memory: MemoryRecord;
   /** False if a memory with the same normalized text exists, which is returned instead. */
   readonly isNew: boolean;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ChatModel, ModelEvent, ModelRequest } from './port.js';
 
 /** The parts of an adapter that the suite needs. */
-export interface Subject {
+interface Subject {
   /** Opens the model. Its default reply is a text of several pieces. */
   open(): Promise<ChatModel> | ChatModel;
   close?(): Promise<void>;

@@ -142,7 +142,7 @@ export interface ChatModel {
 }
 
 /** The code of the error that a run ends with if retries do not help. */
-export type ModelFailureCode = 'model_unavailable' | 'model_error';
+type ModelFailureCode = 'model_unavailable' | 'model_error';
 
 interface FailureOptions extends ErrorOptions {
   readonly receivedBytes?: number | undefined;

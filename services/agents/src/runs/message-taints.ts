@@ -13,7 +13,7 @@ const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
 ]);
 
 /** The author of a message, and for an agent the run that wrote it. */
-export type MessageAuthor = Pick<EarlierMessage, 'authorId' | 'authorName' | 'byAgent' | 'runId'>;
+type MessageAuthor = Pick<EarlierMessage, 'authorId' | 'authorName' | 'byAgent' | 'runId'>;
 
 /**
  * Returns the taints of messages in a conversation: authors with less than the role commenter in the run's workspace,

@@ -49,7 +49,7 @@ export interface RunDraft {
   readonly answersTo?: string | undefined;
 }
 
-export interface StartedRun {
+interface StartedRun {
   readonly run: RunRecord;
   readonly message: MessageRecord | undefined;
 }

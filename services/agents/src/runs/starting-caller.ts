@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 
 /** The person for whom another service starts a run, and what limits the run. */
-export interface StartingPerson {
+interface StartingPerson {
   readonly userId: string;
   readonly userName: string;
   readonly credentialId: string;

@@ -4,7 +4,7 @@ export const runTopic = (runId: string): string => `run.${runId}`;
 export const cancelTopic = (runId: string): string => `run-cancel.${runId}`;
 
 /** A broadcast about a run in progress. */
-export type RunSignal =
+type RunSignal =
   /** The records of the run have changed. */
   | { readonly kind: 'changed' }
   /** The run has written more of its message; `offset` counts UTF-16 code units. */

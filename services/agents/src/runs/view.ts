@@ -5,7 +5,7 @@ import { type Readable, readableAmong } from '../readable.js';
 import type { RunRecord, StepRecord } from '../stores/runs.js';
 
 /** The parts of a run that a reader may see: the readable sources, and whether the answer is shown. */
-export interface ReaderView {
+interface ReaderView {
   readonly readable: Readable;
   readonly isOpen: boolean;
 }

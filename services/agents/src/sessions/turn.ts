@@ -70,7 +70,7 @@ export async function addMessages(
   };
 }
 
-export interface ReplyOptions {
+interface ReplyOptions {
   /** The id of the run; a new one if absent. */
   readonly runId?: string | undefined;
   /** What the request says about this run; the session decides where it is absent. */

@@ -2,7 +2,7 @@ import type { Actor } from '@commonplace/kit/auth';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import type { ToolGroup } from '../domain/tool-group.js';
 
-export type AgentVisibility = 'private' | 'workspace' | 'org';
+type AgentVisibility = 'private' | 'workspace' | 'org';
 export type AgentRole = 'viewer' | 'commenter' | 'editor';
 export type { ToolGroup } from '../domain/tool-group.js';
 
@@ -73,7 +73,7 @@ export interface PinnedSkill {
   readonly updatedAt: string;
 }
 
-export interface SkillFileRef {
+interface SkillFileRef {
   readonly path: string;
   readonly resourceId?: string | undefined;
 }

@@ -5,7 +5,7 @@ import type { TaintSource } from '../domain/taint.js';
 import type { Preview, Risk, ToolAction } from '../domain/tool-plan.js';
 import type { ApprovalPolicy } from './agents.js';
 
-export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'canceled' | 'superseded';
+type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'canceled' | 'superseded';
 export type ApprovalKind = 'tool_call' | 'publish' | 'share' | 'delete' | 'spend' | 'question' | 'retry';
 
 /**

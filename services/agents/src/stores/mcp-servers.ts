@@ -1,8 +1,8 @@
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
-export type McpState = 'unverified' | 'connected' | 'auth_required' | 'error' | 'disabled';
-export type McpTransportName = 'streamable_http' | 'sse';
+type McpState = 'unverified' | 'connected' | 'auth_required' | 'error' | 'disabled';
+type McpTransportName = 'streamable_http' | 'sse';
 
 /** The authorization settings of a server, without secrets. */
 export interface McpAuthTerms {

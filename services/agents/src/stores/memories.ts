@@ -5,7 +5,7 @@ import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 export type MemoryScope = 'user' | 'workspace' | 'org' | 'agent';
 export type MemoryKind = 'fact' | 'preference' | 'instruction' | 'episode' | 'summary';
 export type MemoryStatus = 'active' | 'proposed' | 'inactive';
-export type MemorySourceType = 'manual' | 'chat' | 'agent_run' | 'import';
+type MemorySourceType = 'manual' | 'chat' | 'agent_run' | 'import';
 
 /** An earlier text, with the resources that it was drawn from. */
 export interface Revision {

@@ -7,7 +7,7 @@ export interface RemovalRecord extends JobRecord {
   readonly dueAt?: string | undefined;
 }
 
-export const removalCollection: CollectionSpec<RemovalRecord> = {
+const removalCollection: CollectionSpec<RemovalRecord> = {
   name: 'session_removals',
   indexes: [{ fields: ['dueAt'] }, { fields: ['tenant'] }, DEAD_INDEX],
 };

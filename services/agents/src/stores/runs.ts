@@ -6,7 +6,7 @@ import type { TaintSource } from '../domain/taint.js';
 import type { Effect } from '../domain/tool-plan.js';
 import type { ApprovalPolicy } from './agents.js';
 
-export type RunState =
+type RunState =
   | 'queued'
   | 'running'
   | 'awaiting_approval'
@@ -68,7 +68,7 @@ export interface RunOutput {
 }
 
 /** A tool that a person has allowed for the rest of a run. */
-export interface RememberedTool {
+interface RememberedTool {
   readonly name: string;
   readonly serverId?: string | undefined;
   readonly toolHash: string;
@@ -224,7 +224,7 @@ export const runQueue: QueueSpec<RunRecord> = {
 
 export type { Effect } from '../domain/tool-plan.js';
 
-export type StepState = 'planned' | 'running' | 'completed' | 'failed' | 'denied' | 'canceled' | 'unknown';
+type StepState = 'planned' | 'running' | 'completed' | 'failed' | 'denied' | 'canceled' | 'unknown';
 
 /** One call of a model or a tool. */
 export interface StepRecord extends StoredRecord {

@@ -75,7 +75,7 @@ const ROLES: Readonly<Record<AgentRole, WorkspaceRole>> = {
   editor: WorkspaceRole.EDITOR,
 };
 
-export const workspaceRole = (role: AgentRole): WorkspaceRole => ROLES[role];
+const workspaceRole = (role: AgentRole): WorkspaceRole => ROLES[role];
 
 /** Returns the role of an agent in a request, `viewer` by default. */
 export function agentRole(role: WorkspaceRole): AgentRole {

@@ -10,7 +10,7 @@ import { pendingTools } from '../mcp/tool-list.js';
 import type { McpServerRecord, McpToolRecord } from '../stores/mcp-servers.js';
 
 /** The parts of a server's message that are not in its record. */
-export interface McpServerView {
+interface McpServerView {
   /** Whether the owner has authorized. */
   readonly isGranted: boolean;
   readonly authorizeUrl?: string | undefined;

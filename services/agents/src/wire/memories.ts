@@ -16,7 +16,7 @@ export const statusOf = (status: MemoryStatus) => specifiedName<records.MemorySt
 export const scopeOf = (scope: MemoryScope) => specifiedName<records.MemoryScope>(scope, 'MEMORY_SCOPE');
 
 /** The parts of a memory's message that depend on the reader. */
-export interface MemoryView {
+interface MemoryView {
   readonly readable: Readable;
   readonly isReadOnly: boolean;
   readonly withRevisions?: boolean;

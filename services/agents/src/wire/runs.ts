@@ -78,7 +78,7 @@ const HIDDEN: Citation = {
 };
 
 /** The parts of a run's message that depend on the reader and the time. */
-export interface RunView {
+interface RunView {
   readonly readable: Readable;
   /** Whether the reader may see the run's sources and answer. */
   readonly isOpen: boolean;

@@ -13,7 +13,7 @@ import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
 import { actorMessage, citationMessage, usageMessage } from './runs.js';
 
 /** The parts of an answer about a session that are not in its record. */
-export interface SessionExtras {
+interface SessionExtras {
   readonly messages?: readonly ChatMessage[];
   readonly page?: Page;
   readonly runId?: string | undefined;

@@ -6,7 +6,7 @@ import type { AutomationRecord } from './records.js';
 type AccessParts = Pick<DefinitionParts, 'automations' | 'memberships' | 'peers'>;
 
 /** An automation, and what the caller may do with it. */
-export interface AutomationAccess {
+interface AutomationAccess {
   readonly automation: AutomationRecord;
   readonly place: Place;
   /**

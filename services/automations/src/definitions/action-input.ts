@@ -12,7 +12,7 @@ import { checkConfig } from './config-check.js';
 import type { ActionType, StoredAction } from './records.js';
 
 /** Maximum bytes of the config of one action, and of the configs of all actions of an automation. */
-export const MAX_CONFIG_BYTES = 65_536;
+const MAX_CONFIG_BYTES = 65_536;
 const MAX_CONFIGS_BYTES = 262_144;
 
 const ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

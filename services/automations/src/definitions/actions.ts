@@ -46,7 +46,7 @@ export interface FieldSpec {
 }
 
 /** The fields and the scope of an action. The guide to automations contains the same table. */
-export interface ActionSpec {
+interface ActionSpec {
   /** The scope that the credential which sets the automation up must have; null if none is needed. */
   readonly scope: string | null;
   readonly fields: Readonly<Record<string, FieldSpec>>;

@@ -15,7 +15,7 @@ const OPS: ReadonlySet<string> = new Set(
 );
 
 /** Returns why a condition must not read a path, as a sentence without its subject; undefined if it may. */
-export type CheckPath = (path: readonly string[]) => string | undefined;
+type CheckPath = (path: readonly string[]) => string | undefined;
 
 /** Converts the conditions of a request into the plain JSON that the config of an action contains. */
 export function plainConditions(conditions: readonly AutomationCondition[]): unknown[] {

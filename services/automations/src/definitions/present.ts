@@ -16,7 +16,7 @@ import type { RunSummary } from './parts.js';
 import type { AutomationRecord, StoredTrigger } from './records.js';
 
 /** The parts of an automation's message that depend on its runs and its reader. */
-export interface AutomationView {
+interface AutomationView {
   readonly summary: RunSummary | undefined;
   /** Present if the reader may change the automation. */
   readonly webhookUrl?: string | undefined;

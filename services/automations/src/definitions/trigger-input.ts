@@ -8,7 +8,7 @@ import { NOT_OF_WORKSPACES, TRIGGER_EVENT_TYPES } from './event-types.js';
 import type { StoredTrigger, TriggerType, VerifyType } from './records.js';
 
 /** A trigger in a request, and the secret for its signatures if the request contains one. */
-export interface GivenTrigger {
+interface GivenTrigger {
   readonly trigger: StoredTrigger;
   readonly verifySecret?: string | undefined;
 }

@@ -5,7 +5,7 @@ import { timeRange } from './times.js';
 
 export const MAX_CONDITIONS = 10;
 /** Maximum number of values of `in`, and of lists that `contains`, `eq` and `neq` compare with. */
-export const MAX_VALUES = 100;
+const MAX_VALUES = 100;
 /** Maximum length of a text that a condition compares with. */
 const MAX_VALUE_CHARACTERS = 4096;
 /** Maximum number of characters of a text, and of items of a list, that conditions look at; the rest is ignored. */

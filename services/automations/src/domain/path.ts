@@ -15,7 +15,7 @@ export class SyntaxFault extends Error {
   }
 }
 
-export interface ScannedPath {
+interface ScannedPath {
   readonly path: readonly string[];
   /** Index of the first character after the path. */
   readonly end: number;

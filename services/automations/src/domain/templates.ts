@@ -9,7 +9,7 @@ export const MAX_DEPTH = 64;
 export type Scope = Readonly<Record<string, unknown>>;
 
 /** `{{path}}` or `{{path | default: json}}` in a text. */
-export interface Reference {
+interface Reference {
   /** Names of the path, never empty. */
   readonly path: readonly string[];
   /** The path as it is written. */
@@ -19,7 +19,7 @@ export interface Reference {
 }
 
 /** Literal text, or a reference to be filled in. */
-export type TemplatePart = string | Reference;
+type TemplatePart = string | Reference;
 
 /** A reference with its place in the config, such as `rows[0].name`. */
 export interface PlacedReference {
@@ -27,7 +27,7 @@ export interface PlacedReference {
   readonly at: string;
 }
 
-export type TemplateFaultCode = 'invalid_template' | 'template_unresolved' | 'template_too_long';
+type TemplateFaultCode = 'invalid_template' | 'template_unresolved' | 'template_too_long';
 
 /** The reason why templates cannot be parsed or filled in; `at` is the place in the config, such as `rows[0].name`. */
 export class TemplateFault extends Error {

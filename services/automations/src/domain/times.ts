@@ -3,7 +3,7 @@ const MOMENT = /^(\d{4}-\d{2}-\d{2})[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:
 const DAY_MS = 86_400_000;
 
 /** A day or an instant in epoch milliseconds; `to` is the last millisecond of a day, in UTC. */
-export interface TimeRange {
+interface TimeRange {
   readonly from: number;
   readonly to: number;
 }

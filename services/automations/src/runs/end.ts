@@ -18,7 +18,7 @@ export interface Ending {
 export type EndParts = Pick<RunParts, 'runs' | 'lanes' | 'automations' | 'settings' | 'now'>;
 
 /** Returns the fields of an ended run; the caller writes them in the unit of work that `writeEnd` fills. */
-export function endedFields({ settings, now }: Pick<RunParts, 'settings' | 'now'>, ending: Ending) {
+function endedFields({ settings, now }: Pick<RunParts, 'settings' | 'now'>, ending: Ending) {
   const at = now();
   return {
     ...ending,
@@ -29,12 +29,7 @@ export function endedFields({ settings, now }: Pick<RunParts, 'settings' | 'now'
 }
 
 /** Writes the other changes at the end of a run: its lane and the next run in it, the automation, and the event. */
-export async function writeEnd(
-  parts: EndParts,
-  work: UnitOfWork,
-  run: AutomationRunRecord,
-  ending: Ending,
-): Promise<void> {
+async function writeEnd(parts: EndParts, work: UnitOfWork, run: AutomationRunRecord, ending: Ending): Promise<void> {
   if (run.dryRun) return;
   const at = new Date(parts.now()).toISOString();
   const lane = await leaveLane(parts, work, run, { status: ending.status, at });

@@ -7,7 +7,7 @@ import type { RunFailure } from './records.js';
 /** Maximum characters of a stored error message. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
-export interface ActionErrorOptions {
+interface ActionErrorOptions {
   /** Whether the same attempt may succeed later. */
   readonly retryable?: boolean;
   /**

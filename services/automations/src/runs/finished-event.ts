@@ -1,7 +1,7 @@
 import { createEvent, type DomainEvent } from '@commonplace/kit/events';
 import type { AutomationRunRecord, RunFailure, RunState } from './records.js';
 
-export interface FinishedFacts {
+interface FinishedFacts {
   readonly status: RunState;
   readonly error?: RunFailure | undefined;
   /** Whether this failure switched the automation off. */

@@ -2,11 +2,11 @@
 export const tooLarge = (maxBytes: number): string => `may have at most ${maxBytes} bytes.`;
 
 /** Maximum bytes of JSON that a step keeps of its input, and of its output. */
-export const MAX_STEP_BYTES = 65_536;
+const MAX_STEP_BYTES = 65_536;
 /** Number of characters kept of a larger value. A character takes up to three bytes in JSON, or six if escaped. */
 const CUT_LENGTH = 8_192;
 
-export interface KeptValue {
+interface KeptValue {
   readonly value: unknown;
   readonly truncated: boolean;
 }

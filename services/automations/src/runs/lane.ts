@@ -26,7 +26,7 @@ export function admit(
 export const isBehind = ({ status, dueAt }: AutomationRunRecord): boolean => status === 'queued' && dueAt === undefined;
 
 /** The end of a run, as its lane records it. */
-export interface LaneEnding {
+interface LaneEnding {
   readonly status: RunState;
   /** RFC 3339. */
   readonly at: string;

@@ -112,9 +112,7 @@ export const runQueue: QueueSpec<AutomationRunRecord> = {
   keptBecause: () => 'the runs behind it wait for it',
 };
 
-export type StepState =
-  | ('running' | 'waiting' | 'completed' | 'failed')
-  | ('skipped' | 'canceled' | 'unknown' | 'planned');
+type StepState = ('running' | 'waiting' | 'completed' | 'failed') | ('skipped' | 'canceled' | 'unknown' | 'planned');
 
 /** The execution of one action in a run; `id` is `<run>:<seq>`. */
 export interface StepRecord extends StoredRecord {

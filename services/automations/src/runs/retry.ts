@@ -11,7 +11,7 @@ import { type RunRequest, startRun } from './start.js';
 import { versionOf } from './version.js';
 import type { RunView } from './wire.js';
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly from: 'failed' | 'start';
   readonly useCurrent: boolean;
   /** What the caller may see of the run that is repeated. */

@@ -9,7 +9,7 @@ import type { RunView } from './wire.js';
 type ViewContext = Pick<CallContext, 'caller' | 'actor'>;
 
 /** Tells which parts of a run the caller may see. */
-export type ViewOf = (run: AutomationRunRecord) => RunView;
+type ViewOf = (run: AutomationRunRecord) => RunView;
 
 /**
  * Returns the parts of some runs that the caller may see. A run reads with one person's rights, so only that person and

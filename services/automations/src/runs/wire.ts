@@ -26,7 +26,7 @@ export interface RunView {
 
 const NOTHING = Buffer.alloc(0);
 
-export const runStatus = (status: AutomationRunRecord['status']): AutomationRunStatus =>
+const runStatus = (status: AutomationRunRecord['status']): AutomationRunStatus =>
   `AUTOMATION_RUN_STATUS_${status.toUpperCase()}` as AutomationRunStatus;
 
 export function runMessage(

@@ -131,7 +131,7 @@ export async function requireAttachments(
   if (at >= 0) throw NotFound({}, { param: `input.attachments[${at}]` });
 }
 
-export interface ScheduleAccess {
+interface ScheduleAccess {
   readonly schedule: ScheduleRecord;
   readonly place: Place;
 }

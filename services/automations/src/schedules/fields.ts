@@ -19,7 +19,7 @@ import type { Catchup, Delivery, Overlap, ScheduleRecord, TargetType } from './r
 import { nextSlot, type Timing } from './slots.js';
 
 /** The fields of a schedule that requests set, besides its target. */
-export type ScheduleFields = Pick<
+type ScheduleFields = Pick<
   ScheduleRecord,
   | ('name' | 'nameFold' | 'input' | 'timing' | 'maxRuns' | 'overlap' | 'catchup')
   | ('catchupWindowSeconds' | 'pauseAfterFailures' | 'deliverTo')

@@ -46,7 +46,7 @@ export function unstartedFires({ fires }: Pick<ScheduleParts, 'fires'>, schedule
   return fires.find({ where, sort: ['scheduledFor'], limit: MAX_UNSTARTED });
 }
 
-export interface Withdrawal {
+interface Withdrawal {
   readonly reason: string;
   /** The outcome of past slots; `missed` if it is absent. */
   readonly outcome?: FireOutcome;

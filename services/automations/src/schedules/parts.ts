@@ -6,7 +6,7 @@ import type { Shared } from '../parts.js';
 import type { AutomationRunRecord, LaneRecord } from '../runs/records.js';
 import type { FireRecord, ScheduleRecord, ScheduleStateRecord } from './records.js';
 
-export interface ScheduleRecords {
+interface ScheduleRecords {
   readonly schedules: Collection<ScheduleRecord>;
   readonly states: Collection<ScheduleStateRecord>;
   readonly fires: Collection<FireRecord>;

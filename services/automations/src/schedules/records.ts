@@ -8,7 +8,7 @@ import type { Timing } from './slots.js';
 export type TargetType = 'agent' | 'automation';
 export type Overlap = 'skip' | 'buffer_one' | 'allow' | 'cancel_previous';
 export type Catchup = 'none' | 'latest' | 'all';
-export type ScheduleStatus = 'active' | 'paused' | 'completed' | 'error';
+type ScheduleStatus = 'active' | 'paused' | 'completed' | 'error';
 export type PauseReason = 'failures' | 'workspace_archived' | 'automation_deleted' | 'person' | 'person_left';
 
 /** The input of an agent's run. */
@@ -132,14 +132,14 @@ export type FireOutcome =
  * `pending` waits for its time; `waiting` waits for the end of the previous run; `starting` waits for the answer of the
  * agents service; `canceling` has a run to be canceled; `done` is final.
  */
-export type FireState = 'pending' | 'waiting' | 'starting' | 'canceling' | 'done';
+type FireState = 'pending' | 'waiting' | 'starting' | 'canceling' | 'done';
 
 export const WAITING_STATES: readonly FireState[] = ['pending', 'waiting', 'starting', 'canceling'];
 /** Fires that have not started. */
 export const UNSTARTED_STATES: readonly FireState[] = ['pending', 'waiting'];
 
 /** The parameters for starting the run of an agent. */
-export interface Launch {
+interface Launch {
   readonly agentId: string;
   readonly actsAs: ActsAs;
   readonly input: AgentInput;

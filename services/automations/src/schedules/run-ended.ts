@@ -36,7 +36,7 @@ async function statusIn(
 }
 
 /** Records the end of a run in its fire and its schedule, once. Makes the oldest waiting fire due. */
-export async function endRun(parts: ScheduleParts, runId: string, status: string): Promise<void> {
+async function endRun(parts: ScheduleParts, runId: string, status: string): Promise<void> {
   const [known] = await parts.fires.find({ where: { runId }, limit: 1 });
   if (known === undefined || known.runEnded === true) return;
   await inWork(parts.store, async (work) => {

@@ -74,7 +74,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** The settings for verifying the sender of a webhook. */
-export interface Verification {
+interface Verification {
   readonly type: VerifyType;
   readonly header?: string | undefined;
   /** Absent for the type `none`. */

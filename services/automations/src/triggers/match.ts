@@ -19,7 +19,7 @@ const OWN_TYPES: Partial<Record<TriggerType, readonly EventType[]>> = {
 };
 
 /** Returns the types of events that start a trigger. */
-export function typesOf({ type, types = [] }: StoredTrigger): readonly string[] {
+function typesOf({ type, types = [] }: StoredTrigger): readonly string[] {
   return type === 'event' ? types : (OWN_TYPES[type] ?? []);
 }
 

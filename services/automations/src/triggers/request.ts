@@ -9,7 +9,7 @@ import type { RunRequest } from '../runs/start.js';
 import type { TriggerEvent } from './trigger-event.js';
 
 /** Returns the id of the run that an event starts, which is the same however often the event arrives. */
-export const runIdOf = (automationId: string, eventId: string): string =>
+const runIdOf = (automationId: string, eventId: string): string =>
   derivedId(`automation-run:${automationId}:${eventId}`);
 
 /**

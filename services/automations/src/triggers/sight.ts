@@ -17,7 +17,7 @@ import type { TriggerEvent } from './trigger-event.js';
 type SightParts = Pick<Shared, 'peers' | 'memberships' | 'systemCall'>;
 
 /** An event and the person whose access to it is checked, because a run would have their rights. */
-export interface SightQuery {
+interface SightQuery {
   readonly event: TriggerEvent;
   readonly userId: string;
 }

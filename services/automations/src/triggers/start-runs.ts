@@ -16,7 +16,7 @@ export interface StartParts extends Pick<Shared, 'store' | 'peers' | 'membership
 }
 
 /** An event, and an automation that it may start. */
-export interface Candidate {
+interface Candidate {
   readonly event: TriggerEvent;
   readonly trigger: ActiveTrigger;
 }

@@ -14,7 +14,7 @@ const MAX_TEXT = 500;
 
 type ActivityParts = Pick<WorkItemRecords, 'activities'>;
 
-export type NewActivity = Pick<ActivityRecord, 'type' | 'actor'> &
+type NewActivity = Pick<ActivityRecord, 'type' | 'actor'> &
   Partial<Pick<ActivityRecord, 'changes' | 'runId' | 'reason'>>;
 
 /** Records an activity of a work item, in the unit of work that causes it. */

@@ -3,7 +3,7 @@ import { createEvent, type DomainEvent } from '@commonplace/kit/events';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { WorkItemRecord } from './records.js';
 
-export type ItemEventType = 'created' | 'updated' | 'deleted';
+type ItemEventType = 'created' | 'updated' | 'deleted';
 
 interface ItemEventFacts {
   readonly changedFields?: readonly string[];

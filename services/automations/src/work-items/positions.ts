@@ -17,7 +17,7 @@ export type RequestedPosition =
   | { readonly key: string };
 
 /** The work item that gets a place. */
-export interface PlacedItem {
+interface PlacedItem {
   /** Absent for a new work item. */
   readonly id: string | undefined;
   readonly number: number;

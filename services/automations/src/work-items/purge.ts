@@ -2,7 +2,7 @@ import { type Collection, inWork, type Store, type StoredRecord, type Where } fr
 import type { WorkItemRecords } from './parts.js';
 
 /** The purged tenant or workspace. */
-export type PurgedPlace = { readonly tenant: string } | { readonly workspaceId: string };
+type PurgedPlace = { readonly tenant: string } | { readonly workspaceId: string };
 
 /** Number of records that one unit of work removes. */
 const CHUNK = 100;

@@ -138,7 +138,7 @@ export interface StoredChange {
   readonly to?: unknown;
 }
 
-export type ActivityType = 'created' | 'updated' | 'run_started' | 'run_refused' | 'run_finished';
+type ActivityType = 'created' | 'updated' | 'run_started' | 'run_refused' | 'run_finished';
 
 export interface ActivityRecord extends StoredRecord {
   readonly tenant: string;

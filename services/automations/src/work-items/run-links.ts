@@ -11,7 +11,7 @@ export const MAX_LINKS = 50;
 type LinkParts = Pick<WorkItemParts, 'items' | 'links' | 'activities' | 'now'>;
 
 /** A run for a work item. */
-export interface LinkedRun {
+interface LinkedRun {
   readonly runId: string;
   readonly itemId: string;
   readonly agentId: string;

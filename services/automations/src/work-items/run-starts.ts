@@ -24,8 +24,7 @@ const BACKOFF = { firstMs: 1_000, maxMs: 600_000 };
 const MAX_WAITS = 60;
 
 /** Returns the id of the run that an assignment starts, which is the same for every attempt. */
-export const runIdOf = (itemId: string, assignment: number): string =>
-  derivedId(`work-item-run:${itemId}:${assignment}`);
+const runIdOf = (itemId: string, assignment: number): string => derivedId(`work-item-run:${itemId}:${assignment}`);
 
 /** Enqueues a run of the agent that a work item is assigned to, in the unit of work that assigns it. */
 export function requestRun(

@@ -35,7 +35,7 @@ export async function wholeEntry(
   return bytes;
 }
 
-export interface StreamedEntry {
+interface StreamedEntry {
   readonly path: string;
   readonly deflated: boolean;
   /** The entry may exceed 4 GiB. */

@@ -18,7 +18,7 @@ export interface Sink {
   flush(): Promise<void>;
 }
 
-export interface SinkTarget {
+interface SinkTarget {
   readonly key: string;
   /** Id of the multipart upload, and the number of its parts that are put already. */
   readonly upload: string;

@@ -20,7 +20,7 @@ export interface DirectoryEntry {
 }
 
 /** Describes what is known of an entry when its header is written. */
-export type EntryHeader = Pick<DirectoryEntry, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
+type EntryHeader = Pick<DirectoryEntry, 'path' | 'deflated' | 'modifiedAt' | 'described'> &
   Partial<Pick<DirectoryEntry, 'crc' | 'packedBytes' | 'sizeBytes'>> & {
     /** The entry may exceed 4 GiB. */
     readonly huge: boolean;

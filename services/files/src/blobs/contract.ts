@@ -6,7 +6,7 @@ import { BlobMissing, type BlobStore, WrongBytes } from './port.js';
 /** Smallest part in bytes that a bucket accepts when another part follows. */
 const PART = 5 * 1024 * 1024;
 
-export interface BlobHarness {
+interface BlobHarness {
   readonly store: BlobStore;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { Source, StoredBytes } from './port.js';
 
-export interface MeasuredBytes {
+interface MeasuredBytes {
   /** The same bytes, measured as they pass. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Returns the size and checksum of what has passed so far. */

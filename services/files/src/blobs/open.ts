@@ -3,7 +3,7 @@ import type { IdentifiedStore } from '@commonplace/kit/installation';
 import { openFolderInstallation, openFolderStore, openSharedFolderStore } from './folder.js';
 import type { BlobStore } from './port.js';
 
-export interface BlobSettings {
+interface BlobSettings {
   readonly s3Url: string | undefined;
   readonly s3PublicUrl: string | undefined;
 }

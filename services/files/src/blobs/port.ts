@@ -15,7 +15,7 @@ export interface ExpectedBytes {
 
 export type Source = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-export interface Range {
+interface Range {
   readonly offset: number;
   /** Length in bytes; fewer are read when the blob ends earlier. */
   readonly length: number;
@@ -27,20 +27,20 @@ export interface ListedBlob {
 }
 
 /** Describes a key as the store reports it. */
-export interface FoundBlob extends ListedBlob {
+interface FoundBlob extends ListedBlob {
   /** When its bytes came under this key, in milliseconds since 1970 by the store's clock. */
   readonly storedAt: number;
 }
 
 /** Describes a multipart upload that was neither completed nor aborted. */
-export interface UnfinishedUpload {
+interface UnfinishedUpload {
   readonly key: string;
   readonly upload: string;
   /** When it was begun, in milliseconds since 1970 by the store's clock. */
   readonly begunAt: number;
 }
 
-export interface Part {
+interface Part {
   /** Counts from 1. */
   readonly number: number;
   readonly sizeBytes: number;
@@ -52,7 +52,7 @@ export interface SignedUrl {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface DisplayHeaders {
+interface DisplayHeaders {
   readonly contentType: string;
   /** Value of the `Content-Disposition` header. */
   readonly contentDisposition: string;

@@ -31,7 +31,7 @@ import { parseS3Url } from './s3-url.js';
 /** Default of `partBytes`. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-export interface S3Options {
+interface S3Options {
   /** URL in the format of `parseS3Url`. */
   readonly url: string;
   /** URL by which clients reach the same bucket; defaults to `url`. */

@@ -8,7 +8,7 @@ export interface ByteLimit {
 export type AnyByteLimit = Pick<ByteLimit, 'bytes'> & Partial<ByteLimit>;
 
 /** The settings that limit bytes. */
-export interface ByteSettings {
+interface ByteSettings {
   readonly fileBytes: number;
   readonly inlineBytes: number;
   readonly singleBytes: number;

@@ -1,6 +1,6 @@
 const MIB = 1024 * 1024;
 
-export interface Layout {
+interface Layout {
   readonly partBytes: number;
   readonly partCount: number;
 }
@@ -72,4 +72,4 @@ export function thumbnailWidth(requested: number): number {
 }
 
 /** Maximum number of parts of an upload. */
-export const MAX_PARTS = 1000;
+const MAX_PARTS = 1000;

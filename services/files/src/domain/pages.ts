@@ -1,11 +1,11 @@
 /** Holds text that was extracted from a file, and the offset of each of its pages in UTF-16 units. */
-export interface PagedText {
+interface PagedText {
   readonly text: string;
   readonly pageStarts?: readonly number[] | undefined;
 }
 
 /** Describes a place in a text: an offset in UTF-16 units, and the first characters of the text there. */
-export interface TextPlace {
+interface TextPlace {
   readonly offset: number;
   readonly text: string;
 }

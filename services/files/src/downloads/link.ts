@@ -8,7 +8,7 @@ import type { DownloadParts } from './parts.js';
 
 type LinkParts = Pick<DownloadParts, 'settings' | 'tokens' | 'bytes'>;
 
-export interface Link {
+interface Link {
   readonly url: string;
   readonly expiresAt: string;
   readonly inline: boolean;

@@ -16,7 +16,7 @@ import { FORMATS } from './formats.js';
 import type { Conflict, ImportOptions } from './stores/records.js';
 
 /** Describes where the bytes of an import come from. */
-export type SourceOrigin =
+type SourceOrigin =
   | { readonly fileId: string }
   | { readonly bytes: Buffer }
   | { readonly url: string }

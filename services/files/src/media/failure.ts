@@ -2,7 +2,7 @@
  * Reasons why a file gave no thumbnail or text. For all but `closed` the file itself is the cause: a retry fails as
  * well.
  */
-export const MEDIA_REASONS = [
+const MEDIA_REASONS = [
   'unsupported_type',
   'too_large',
   'broken',

@@ -3,7 +3,7 @@ import { headOf, type Source } from './source.js';
 /** Bytes that are read for the size, which cameras and editors write after their metadata. */
 const HEAD_BYTES = 512 * 1024;
 
-export interface ImageSize {
+interface ImageSize {
   /** In pixels, after applying the orientation. */
   readonly width: number;
   readonly height: number;

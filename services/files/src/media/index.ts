@@ -1,7 +1,7 @@
 export { contentDisposition } from './disposition.js';
 export { isExtractable, isThumbnailable } from './extractable.js';
-export { MEDIA_REASONS, MediaFailure, type MediaReason } from './failure.js';
-export { type ImageSize, imageSize } from './image-size.js';
+export { MediaFailure, type MediaReason } from './failure.js';
+export { imageSize } from './image-size.js';
 export { kindOf } from './kind-of.js';
 export { type Media, openMedia } from './media.js';
 export type { Extraction, Thumbnail } from './protocol.js';

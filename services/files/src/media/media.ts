@@ -40,7 +40,7 @@ export interface Media {
   close(): Promise<void>;
 }
 
-export interface SheetLimits {
+interface SheetLimits {
   readonly maxRows: number;
   readonly maxColumns: number;
 }

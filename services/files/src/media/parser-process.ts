@@ -8,7 +8,7 @@ import type { ProcessData, Reply, Task } from './protocol.js';
  * the product's secrets. A task rejects with `MediaFailure`; the process is gone after `timeout`, `out_of_memory` and
  * `crashed`.
  */
-export type ParserProcess = TaskProcess<Task, Reply>;
+type ParserProcess = TaskProcess<Task, Reply>;
 
 const ENTRY = new URL('./worker/main.js', import.meta.url);
 const HEAP_SHARE = 0.6;

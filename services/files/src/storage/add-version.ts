@@ -24,7 +24,7 @@ export interface NewBytes extends StoredBytes {
 export type FileBefore = Pick<FileRecord, 'id' | 'tenant' | 'workspaceId'> & Partial<FileRecord>;
 
 /** Builds the record of the version that `bytes` become. */
-export function versionOf(file: FileBefore, bytes: NewBytes): Omit<Version, 'version'> {
+function versionOf(file: FileBefore, bytes: NewBytes): Omit<Version, 'version'> {
   return {
     id: bytes.revision,
     tenant: file.tenant,

@@ -1,6 +1,6 @@
 import type { Log } from '@commonplace/kit/log';
 
-export interface Background {
+interface Background {
   /** Runs work in the background; a failure is logged under `what`, and the jobs retry it. */
   run(what: string, work: () => Promise<unknown>): void;
   /** Waits for running work and starts no more. */

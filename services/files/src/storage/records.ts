@@ -31,7 +31,7 @@ export interface FileRecord extends StoredRecord {
 
 export const fileCollection: CollectionSpec<FileRecord> = { name: 'files', indexes: [] };
 
-export type TextState = 'none' | 'pending' | 'done' | 'failed';
+type TextState = 'none' | 'pending' | 'done' | 'failed';
 
 /** Stores a current or former version of a file's bytes. */
 export interface Version extends StoredRecord {

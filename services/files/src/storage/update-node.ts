@@ -4,7 +4,7 @@ import type { StorageParts } from './parts.js';
 import type { FileRecord, Version } from './records.js';
 import { actorMessage } from './wire.js';
 
-export interface NodeChange {
+interface NodeChange {
   readonly bytesChanged?: boolean;
   readonly textChanged?: boolean;
   readonly actor?: Doer;
@@ -32,7 +32,7 @@ export async function updateNode(
 }
 
 /** Returns the summary that a file's node shows: that of its bytes if it has any, else what was announced. */
-export function summaryOf(file: FileRecord, version: Version | undefined): FileSummary {
+function summaryOf(file: FileRecord, version: Version | undefined): FileSummary {
   return version === undefined
     ? { contentType: file.saidType, sizeBytes: file.saidBytes, status: file.status }
     : { contentType: version.contentType, sizeBytes: version.sizeBytes, status: 'ready' };

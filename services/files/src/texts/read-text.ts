@@ -8,7 +8,7 @@ import { updateNode } from '../storage/update-node.js';
 import type { TextParts } from './parts.js';
 
 /** Extracts the text of a version that is pending, stores it, and reports it to the node so that search indexes it. */
-export async function readText(parts: TextParts, versionId: string): Promise<void> {
+async function readText(parts: TextParts, versionId: string): Promise<void> {
   const version = await parts.versions.get(versionId);
   if (version?.text !== 'pending') return;
   const found = await extract(parts, version);

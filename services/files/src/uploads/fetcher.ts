@@ -72,7 +72,7 @@ async function refuseBytes(parts: UploadParts, upload: Upload, fault: Fault): Pr
 const UNREACHABLE: Fault = { code: 'dependency_unavailable', message: 'The source did not answer as expected.' };
 
 /** A URL to fetch, and the tenant that it is fetched for. */
-export interface SourceUrl {
+interface SourceUrl {
   readonly url: string;
   readonly tenant: string;
 }

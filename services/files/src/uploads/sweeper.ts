@@ -9,14 +9,14 @@ import { failUpload } from './finish.js';
 import type { SweeperParts } from './parts.js';
 import { dropUpload } from './purge.js';
 
-export interface Sweeper {
+interface Sweeper {
   /** Starts with a full pass, which also looks for unreferenced bytes; then runs one pass a minute. */
   begin(): void;
   pass(whole: boolean): Promise<SweepCounts>;
   close(): Promise<void>;
 }
 
-export interface SweepCounts {
+interface SweepCounts {
   readonly settled: number;
   readonly expired: number;
   readonly deleted: number;

@@ -13,7 +13,7 @@ interface Writer<Target> {
   failure?: unknown;
 }
 
-export interface Writers<Target> {
+interface Writers<Target> {
   /** Begins a put of the bytes that `write` receives. Returns the id of the writer. */
   begin(target: Target, put: (source: AsyncIterable<Uint8Array>) => Promise<StoredBytes>): string;
   /** Returns the writer if it exists and has received exactly `offset` bytes. */

@@ -13,7 +13,7 @@ export function refusalOf({ what, stored }: WrongBytes, expected: number | undef
 }
 
 /** Returns the fault that a file reports when its bytes differ from what was announced. */
-export function faultOf({ what, stored }: WrongBytes): Fault {
+function faultOf({ what, stored }: WrongBytes): Fault {
   return what === 'size'
     ? { code: 'upload_incomplete', message: `The upload has ${stored.sizeBytes} bytes, not as many as announced.` }
     : { code: 'checksum_mismatch', message: `The bytes have the SHA-256 ${stored.sha256}.` };

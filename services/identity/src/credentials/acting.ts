@@ -10,7 +10,7 @@ import { agentRoleName } from '@commonplace/platform/memberships';
 import type { ActAsRequest, ActingAgent, ActingAutomation } from '@commonplace/proto/identity/v1/auth_service.js';
 
 /** Terms of a token for a person: its limits, and the agent that acts on their behalf. */
-export interface ActingTerms {
+interface ActingTerms {
   readonly id: string;
   readonly scopes: readonly string[];
   readonly workspaceIds?: readonly string[];

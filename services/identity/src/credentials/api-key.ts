@@ -16,7 +16,7 @@ import type { Principal } from './principal.js';
 /** Minimum milliseconds between two updates of a key's last use. */
 const LAST_USE_INTERVAL_MS = 60_000;
 
-export interface KeyReaderParts {
+interface KeyReaderParts {
   readonly store: Store;
   readonly keys: Collection<ApiKeyRecord>;
   readonly users: Collection<UserRecord>;

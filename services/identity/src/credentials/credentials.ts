@@ -15,7 +15,7 @@ export interface Credentials {
   read(request: AuthenticateRequest, context: CallContext): Promise<Principal>;
 }
 
-export interface Readers {
+interface Readers {
   readonly session: ReturnType<typeof createSessionReader>;
   readonly apiKey: ReturnType<typeof createKeyReader>;
   readonly bearer: ReturnType<typeof createBearerReader>;

@@ -7,7 +7,7 @@ import type { Reach } from '../reach.js';
 import type { Principal } from './principal.js';
 
 /** The tenant and workspace that a request limits its credential to; empty if it names none. */
-export interface Narrowing {
+interface Narrowing {
   /** The `X-Tenant` header: `personal` or the id of an Org. */
   readonly tenant: string;
   /** The `X-Workspace-Id` header. */

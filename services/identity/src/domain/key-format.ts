@@ -14,13 +14,13 @@ export type KeyType = keyof typeof LETTERS;
 /** The prefix of every API key. No JSON Web Token starts with it. */
 export const KEY_PREFIX = 'wsk_';
 
-export interface ParsedKey {
+interface ParsedKey {
   readonly type: KeyType;
   readonly publicId: string;
   readonly secret: string;
 }
 
-export interface MintedKey extends ParsedKey {
+interface MintedKey extends ParsedKey {
   /** The complete key, which only its holder gets. */
   readonly key: string;
   /** The parts of the key that may be displayed. */

@@ -9,7 +9,7 @@ const MIN_CONTEXT_WORD_LENGTH = 4;
 const PRODUCT_WORDS = ['commonplace'];
 
 /** Facts about a person that an attacker may know. */
-export interface PasswordContext {
+interface PasswordContext {
   readonly email: string;
   readonly name: string;
 }

@@ -4,7 +4,7 @@ import { hashedBy, keyedHash } from './keyed-hash.js';
 export const CHALLENGE_MS = 5 * 60_000;
 
 /** Proves that a person has just entered their password. */
-export interface SignInChallenge {
+interface SignInChallenge {
   readonly userId: string;
   /** The person's `credentialEpoch` at that time: a new password invalidates the challenge. */
   readonly epoch: number;

@@ -7,7 +7,7 @@ export const SUBMISSION_PREFIX = 'wsf_';
 export const SUBMISSION_MS = 2 * 3_600_000;
 
 /** What a submission credential gives access to: one form, for a limited time. */
-export interface SubmissionGrant {
+interface SubmissionGrant {
   readonly formId: string;
   readonly orgId: string | null;
   /** Epoch milliseconds. */

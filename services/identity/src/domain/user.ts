@@ -26,7 +26,7 @@ export interface Person {
   readonly createdAt: string;
 }
 
-export interface NewUser {
+interface NewUser {
   readonly id: string;
   readonly email: string;
   readonly name: string;

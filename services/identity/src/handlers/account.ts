@@ -17,7 +17,7 @@ import { homeOf } from '../domain/home.js';
 import { toUser } from '../domain/user.js';
 import type { UserRecord } from '../stores/users.js';
 
-export interface AccountParts {
+interface AccountParts {
   readonly users: Collection<UserRecord>;
   readonly memberships: MembershipCache;
 }

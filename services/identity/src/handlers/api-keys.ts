@@ -29,7 +29,7 @@ import { type ApiKeyRecord, countLiveKeys, type KeyHolderRecord, statusOf, where
 import { type SessionRecord, sessionsOf } from '../stores/sessions.js';
 import type { UserRecord } from '../stores/users.js';
 
-export interface ApiKeyParts {
+interface ApiKeyParts {
   readonly settings: Pick<
     Settings,
     | 'keyLifetimeDays'

@@ -11,7 +11,7 @@ import type { SecondFactorRecord } from '../stores/second-factors.js';
 
 const EVERY_MS = 10 * 60_000;
 const BATCH = 200;
-export interface HousekeepingParts {
+interface HousekeepingParts {
   readonly store: Store;
   readonly secondFactors: Collection<SecondFactorRecord>;
   readonly envelope: Envelope;

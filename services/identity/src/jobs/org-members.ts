@@ -6,7 +6,7 @@ import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_s
 import { apiKeyRevokedByJob, apiKeySuspended } from '../events.js';
 import { type ApiKeyRecord, unrevokedKeys } from '../stores/api-keys.js';
 
-export interface MemberWatchParts {
+interface MemberWatchParts {
   readonly bus: EventBus;
   readonly store: Store;
   readonly apiKeys: Collection<ApiKeyRecord>;

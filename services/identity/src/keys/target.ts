@@ -3,7 +3,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import { ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 
 /** The fields of a request that select the tenant of keys. */
-export interface TenantFields {
+interface TenantFields {
   readonly type: ApiKeyType;
   readonly orgId?: string | undefined;
 }

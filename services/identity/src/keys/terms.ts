@@ -8,20 +8,20 @@ import type { ApiKeyRecord } from '../stores/api-keys.js';
 const DAY_MS = 86_400_000;
 
 /** The scopes, networks and expiry of a key. */
-export interface KeyTerms {
+interface KeyTerms {
   readonly scopes: readonly string[];
   readonly ipAllowlist: readonly string[];
   readonly expiresAt?: string;
 }
 
 /** The terms that a request asks for. */
-export interface RequestedTerms extends KeyTerms {
+interface RequestedTerms extends KeyTerms {
   /** Whether the request asks for a key that never expires. */
   readonly isEndless: boolean;
 }
 
 /** The limits that apply to a new key. */
-export interface Bounds {
+interface Bounds {
   /** The key that creates this one; undefined for other credentials. */
   readonly creator: ApiKeyRecord | undefined;
   /** Maximum lifetime of keys in days, as set by the Org or the operator. */

@@ -33,7 +33,7 @@ export interface BrowserClient {
   complete(query: string, flow: Flow): Promise<OidcTokens>;
 }
 
-export interface BrowserClientSettings extends RequiredAuthentication {
+interface BrowserClientSettings extends RequiredAuthentication {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;

@@ -20,7 +20,7 @@ export interface PeopleParts {
   readonly now: () => number;
 }
 
-export interface KnownPerson {
+interface KnownPerson {
   readonly user: UserRecord;
   readonly identity: IdentityRecord;
 }

@@ -20,7 +20,7 @@ export interface ChallengeParts {
 }
 
 /** The relying party of passkeys: the host and origin of the public URL. */
-export interface RelyingParty {
+interface RelyingParty {
   readonly id: string;
   readonly origin: string;
 }

@@ -20,7 +20,7 @@ export interface SecondFactorParts {
 }
 
 /** A code and the network address that it was sent from. */
-export interface SubmittedCode {
+interface SubmittedCode {
   readonly code: string;
   readonly clientIp: string;
 }

@@ -36,12 +36,12 @@ export interface ApiKeyRecord extends StoredRecord {
 }
 
 /** A secret that works on for a time after it was replaced. */
-export interface FormerSecret {
+interface FormerSecret {
   readonly secretHash: string;
   readonly expiresAt: string;
 }
 
-export type KeyState = 'active' | 'suspended' | 'revoked';
+type KeyState = 'active' | 'suspended' | 'revoked';
 export type KeyStatus = KeyState | 'expired';
 
 export const apiKeyCollection: CollectionSpec<ApiKeyRecord> = {

@@ -3,13 +3,13 @@ import { fingerprint } from '@commonplace/kit/id';
 import type { Collection, CollectionSpec, StoredRecord, UnitOfWork } from '@commonplace/kit/store';
 import { keyedHash } from '../domain/keyed-hash.js';
 
-export type TokenPurpose = 'password_reset' | 'email_verification' | 'passkey_registration' | 'passkey_sign_in';
+type TokenPurpose = 'password_reset' | 'email_verification' | 'passkey_registration' | 'passkey_sign_in';
 
 /**
  * A token for one purpose that can be used once. Its id is the keyed hash of the token. Passkey challenges are
  * signed instead: only used ones are recorded, until they would have expired.
  */
-export interface OneTimeTokenRecord extends StoredRecord {
+interface OneTimeTokenRecord extends StoredRecord {
   readonly purpose: TokenPurpose;
   /** Empty for a token without a person. */
   readonly userId: string;

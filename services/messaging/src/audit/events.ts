@@ -6,7 +6,7 @@ import { AUDITED, type AuditDraft } from './sources.js';
 import { type AuditWriteParts, type NewAuditRecord, recordAll } from './write.js';
 
 /** Dependencies for finding the tenants whose audit logs record an event. */
-export interface TenantParts {
+interface TenantParts {
   readonly memberships: MembershipCache;
   /** Returns the options of a call that the system makes itself. */
   systemCall(): CallOptions;

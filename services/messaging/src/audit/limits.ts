@@ -19,7 +19,7 @@ export interface AuditLimits {
   reserve(work: UnitOfWork, record: Pick<AuditRecord, 'tenant' | 'personId'>): Promise<boolean>;
 }
 
-export interface AuditLimitParts {
+interface AuditLimitParts {
   readonly settings: Pick<Settings, 'auditDenialsPerHour'>;
   readonly store: Store;
   readonly auditEvents: Collection<AuditRecord>;

@@ -19,7 +19,7 @@ export interface AuditDraft {
   readonly onceFor?: string;
 }
 
-export type AuditSource = (event: DomainEvent) => AuditDraft | undefined;
+type AuditSource = (event: DomainEvent) => AuditDraft | undefined;
 
 /** Returns a source that builds an entry from the named fields of an event, leaving out empty ones. */
 function fact(target: string, idField: string, details: readonly string[]): AuditSource {

@@ -17,13 +17,13 @@ type AgentMessageParts = Pick<
 const MAX_TEXT = 20_000;
 
 /** A message that a run posts. */
-export type AgentMessage = Omit<PostAgentMessageRequest, 'userId' | 'chain'> &
+type AgentMessage = Omit<PostAgentMessageRequest, 'userId' | 'chain'> &
   Partial<Pick<PostAgentMessageRequest, 'userId' | 'chain'>>;
 
 /**
  * The result of posting the message of a run: `sent` if it was written now, `before` if an earlier call has written it.
  */
-export interface RunMessage {
+interface RunMessage {
   readonly sent?: MessageRecord;
   readonly before?: ReceiptRecord;
 }

@@ -29,7 +29,7 @@ function readThrough({ firstSeq }: HeadCounts, { lastReadSeq, visibleFromSeq }: 
  * that there may be any. Own messages and deleted ones among them are counted separately, each by an index: a program
  * that posts with a key never moves its marker.
  */
-export async function countUnread({ messages }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
+async function countUnread({ messages }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
   const from = readThrough(head, member);
   const all = head.lastSeq - from;
   if (all <= 0) return 0;
@@ -149,13 +149,13 @@ export function isMutedAt({ isMuted, mutedUntil }: Pick<MemberRecord, 'isMuted' 
  * The numbers of unread messages of a person's conversations, by conversation; those without unread messages are
  * absent.
  */
-export type UnreadByConversation = ReadonlyMap<string, number>;
+type UnreadByConversation = ReadonlyMap<string, number>;
 
 /** Milliseconds after which the commit of a message has succeeded or failed, even if the clocks of processes differ. */
 const SETTLED_MS = 60_000;
 
 /** A person's conversations as they were read: first the memberships, from `readAt` on, then the heads. */
-export interface ReadConversations {
+interface ReadConversations {
   readonly memberships: readonly MemberRecord[];
   readonly heads: ReadonlyMap<string, HeadRecord>;
   /** Epoch milliseconds. */

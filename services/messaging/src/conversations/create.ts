@@ -18,7 +18,7 @@ import {
 import { roleOf, typeOf } from './wire.js';
 
 /** A created conversation, or the direct conversation that the two people already had. */
-export interface Created extends MemberAccess {
+interface Created extends MemberAccess {
   readonly existed: boolean;
 }
 

@@ -10,7 +10,7 @@ export type MakeEvent = (type: string, subject: string, data: Record<string, unk
 const MAX_TEXT_BYTES = 4096;
 
 /** The fields of a message event that do not follow from the message. */
-export interface MessageNews {
+interface MessageNews {
   readonly changedFields?: readonly string[];
   readonly mentionedUserIds?: readonly string[];
   readonly mentionsAll?: boolean;

@@ -97,7 +97,7 @@ export function newMember(
 type MemberParts = Pick<ConversationParts, 'conversations' | 'heads' | 'members' | 'settings' | 'now'>;
 
 /** The conversation after a change of its members, and the members that changed. */
-export interface MembersChange {
+interface MembersChange {
   readonly conversation: ConversationRecord;
   readonly changed: readonly MemberRecord[];
 }

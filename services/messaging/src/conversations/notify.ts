@@ -21,7 +21,7 @@ import { type MemberRecord, memberId } from './records.js';
 import { notifyLevel } from './wire.js';
 
 /** Dependencies for notifying people of messages. */
-export type NotifyParts = WriteParts & ConversationParts;
+type NotifyParts = WriteParts & ConversationParts;
 
 const FOLLOWED = ['messaging.message.created', 'messaging.message.updated', 'messaging.conversation.read'] as const;
 type FollowedEvent = TypedEvent<(typeof FOLLOWED)[number]>;
@@ -44,7 +44,7 @@ export function watchMessages(parts: NotifyParts, bus: EventBus): Promise<Subscr
  * Handles events, those of one conversation in order. It combines consecutive messages of a conversation, so that a
  * busy conversation causes one write per person instead of one per message.
  */
-export async function handleEvents(parts: NotifyParts, events: readonly FollowedEvent[]): Promise<void> {
+async function handleEvents(parts: NotifyParts, events: readonly FollowedEvent[]): Promise<void> {
   const waiting = new Map<string, Created[]>();
   const notifyWaiting = async (conversationId: string) => {
     const messages = waiting.get(conversationId) ?? [];

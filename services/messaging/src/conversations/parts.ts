@@ -20,7 +20,7 @@ import type {
 } from './records.js';
 
 /** An agent that may be a member of conversations. */
-export interface KnownAgent {
+interface KnownAgent {
   readonly id: string;
   readonly name: string;
 }

@@ -26,7 +26,7 @@ import {
 type PolicyParts = Pick<ConversationParts, 'memberships' | 'directory' | 'conversations' | 'heads' | 'members'>;
 
 /** The fields of a request that name the place of a conversation. */
-export interface PlaceNames {
+interface PlaceNames {
   readonly workspaceId?: string | undefined;
   readonly orgId?: string | undefined;
 }
@@ -36,7 +36,7 @@ const isReader = (role: WorkspaceRole | undefined): boolean => isWorkspaceRoleAt
 const isOrgMember = (role: OrgRole | undefined): boolean => isOrgRoleAtLeast(role, OrgRole.MEMBER);
 
 /** The place of a new conversation, and the place that its members have to belong to. */
-export interface ChosenPlace {
+interface ChosenPlace {
   readonly place: Place;
   readonly people: Place;
 }

@@ -20,7 +20,7 @@ type SendParts = Pick<
 >;
 
 /** A message before it has a number. */
-export interface NewMessage {
+interface NewMessage {
   /** The id of the message; a new one if absent. */
   readonly id?: string | undefined;
   readonly author: Author;
@@ -37,7 +37,7 @@ export interface NewMessage {
 }
 
 /** The conversation that receives a message, as it is within the unit of work. */
-export interface Destination {
+interface Destination {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
   /** The author's membership; undefined for the system. */

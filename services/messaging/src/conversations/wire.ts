@@ -48,7 +48,7 @@ function lower(value: string, prefix: string): string {
 }
 
 /** The parts of an answer about a conversation that are not in its record. */
-export interface ConversationExtras extends Unread {
+interface ConversationExtras extends Unread {
   readonly head: HeadRecord;
   /** The caller's membership. */
   readonly member: MemberRecord | undefined;

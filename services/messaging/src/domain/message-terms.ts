@@ -1,7 +1,7 @@
 import { emptyToken, fold, isEmoji, nextToken, stemOf } from '@commonplace/kit/analysis';
 
 /** Maximum number of different terms that one message is indexed by; terms beyond it are left out. */
-export const MAX_TERMS = 4000;
+const MAX_TERMS = 4000;
 /** Maximum number of words of a query that are used. */
 const MAX_QUERY_WORDS = 16;
 

@@ -1,7 +1,7 @@
 import type { Facts, NotificationType } from './draft.js';
 
 /** The data for the title of a notification. */
-export interface Subject {
+interface Subject {
   readonly actor: string;
   /** The current name of the target; undefined if the reader may not see it. */
   readonly name: string | undefined;

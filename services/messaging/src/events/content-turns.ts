@@ -4,7 +4,7 @@ import type { ContentThrottle, NewStreamEvent } from './records.js';
 /**
  * Milliseconds between two events about the content of one resource; later changes wait for the end of the interval.
  */
-export const CONTENT_GAP_MS = 10_000;
+const CONTENT_GAP_MS = 10_000;
 
 interface TurnParts {
   readonly settings: { readonly eventKeepSeconds: number };

@@ -13,7 +13,7 @@ import {
 } from './records.js';
 
 /** Dependencies of the event log. */
-export interface LogParts {
+interface LogParts {
   readonly settings: { readonly eventKeepSeconds: number };
   readonly store: Store;
   readonly bus: Pick<EventBus, 'broadcast'>;

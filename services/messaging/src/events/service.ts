@@ -23,7 +23,7 @@ import { Tail } from './tail.js';
 import { type WatchParts, watchEvents } from './watch.js';
 
 /** Dependencies of event streams. */
-export interface EventParts {
+interface EventParts {
   readonly settings: { readonly eventKeepSeconds: number; readonly eventStreamBuffer: number };
   readonly log: Log;
   readonly store: Store;
@@ -36,7 +36,7 @@ export interface EventParts {
   now(): number;
 }
 
-export interface EventStreams {
+interface EventStreams {
   readonly handlers: Handlers<EventStreamService>;
   /** The collections whose records name a tenant, for purges. */
   readonly records: readonly Collection<StoredRecord>[];

@@ -12,7 +12,7 @@ export interface TailReader {
   push(event: StreamEvent): void;
 }
 
-export interface TailParts {
+interface TailParts {
   readonly log: Log;
   readonly bus: Pick<EventBus, 'listen'>;
   readonly streamEvents: Collection<StreamEvent>;

@@ -25,7 +25,7 @@ export interface ViewParts {
 }
 
 /** The filters of a request. */
-export interface ViewFilters {
+interface ViewFilters {
   readonly workspaceId?: string | undefined;
   readonly conversationId?: string | undefined;
   readonly types: readonly string[];

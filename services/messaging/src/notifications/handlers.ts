@@ -16,7 +16,7 @@ import { isWithin, type Reach, reachOf } from './policy.js';
 import { type PresentParts, present } from './present.js';
 import { findInbox, type Notification, type State } from './records.js';
 
-export interface NotificationParts extends PresentParts {
+interface NotificationParts extends PresentParts {
   readonly settings: Pick<Settings, 'publicUrl' | 'readDays'>;
   readonly notifications: Collection<Notification>;
   /** Returns the current time in epoch milliseconds. */

@@ -25,7 +25,7 @@ function isMailed({ type, target }: Draft): boolean {
 }
 
 /** A draft with the ids of its recipients. */
-export interface AddressedDraft {
+interface AddressedDraft {
   readonly draft: Draft;
   readonly to: readonly string[];
 }

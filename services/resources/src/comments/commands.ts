@@ -20,7 +20,7 @@ export async function commentOf(parts: CommentParts, node: Node, id: string): Pr
   return comment;
 }
 
-export interface NewComment {
+interface NewComment {
   readonly body: string;
   readonly mentions: readonly string[];
   readonly anchor?: Anchor | undefined;
@@ -95,7 +95,7 @@ async function participantsOf(
   return parts.policy.readersOf(node, [...people].slice(0, MAX_PARTICIPANTS), context);
 }
 
-export interface CommentChange {
+interface CommentChange {
   readonly body?: string | undefined;
   /** Ids of the mentioned people; only with `body`. */
   readonly mentions?: readonly string[];

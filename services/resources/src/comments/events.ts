@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Node } from '../domain/node.js';
 import type { Comment } from './records.js';
 
-export interface CommentChangeDetails {
+interface CommentChangeDetails {
   readonly fields?: readonly string[];
   /** People who were not mentioned before; the published event leaves the acting person out. */
   readonly mentions?: readonly string[];

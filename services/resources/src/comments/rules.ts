@@ -28,7 +28,7 @@ export function requireWords(body: string): void {
 }
 
 /** The fields that record whether a thread is resolved; each of its comments has them. */
-export type Resolution = Pick<Comment, 'status' | 'resolvedBy' | 'resolvedAt'>;
+type Resolution = Pick<Comment, 'status' | 'resolvedBy' | 'resolvedAt'>;
 
 /** Returns a record with the resolution of its thread. */
 export function withResolution<R extends Resolution>(record: R, { status, resolvedBy, resolvedAt }: Resolution): R {

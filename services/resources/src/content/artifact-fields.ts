@@ -14,7 +14,7 @@ export interface ArtifactFields {
   readonly assets: readonly { readonly name: string; readonly resourceId: string }[];
 }
 
-export interface ParsedFields {
+interface ParsedFields {
   readonly fields: ArtifactFields;
   readonly faults: Fault[];
   /** Prefix of the field names in `faults`: `content.` for fields that came nested in `content`, otherwise empty. */

@@ -13,13 +13,13 @@ import type { ContentInput, ContentKind, Holder, Payload, PreparedWrite } from '
 import { NO_WRITE } from './kind.js';
 
 /** An artifact's stored content. Its id is the id of its node. */
-export interface StoredArtifact extends StoredRecord, ArtifactFields {
+interface StoredArtifact extends StoredRecord, ArtifactFields {
   readonly tenant: string;
 }
 
 export const artifactCollection: CollectionSpec<StoredArtifact> = { name: 'artifacts', indexes: [] };
 
-export interface ArtifactParts {
+interface ArtifactParts {
   readonly artifacts: Collection<StoredArtifact>;
   readonly keeper: Keeper;
   readonly tree: Tree;

@@ -7,7 +7,7 @@ import { ContentNotSupported, UnsupportedFormat, UseFilesEndpoint } from '../err
 import type { Tree } from '../nodes/tree.js';
 import type { ContentKind, Holder, Part } from './kind.js';
 
-export interface FileKindParts {
+interface FileKindParts {
   readonly tree: Tree;
   readonly files: Pick<Client<FileTextService>, 'getTexts' | 'locatePages' | 'copyFile'>;
   readonly systemCall: () => CallOptions;

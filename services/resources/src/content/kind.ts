@@ -59,7 +59,7 @@ export interface Warning {
 }
 
 /** The result of a write. */
-export interface WriteResult {
+interface WriteResult {
   /** False if the write changed nothing, in which case nothing was stored. */
   readonly changed: boolean;
   /** Bytes of the content after the write. */

@@ -39,7 +39,7 @@ import { copyPieceId } from './records.js';
 import { renamingOf } from './renaming.js';
 import { attachmentsOf, type Sources, sourcesBelow, whyNotCopied } from './sources.js';
 
-export interface CopyResult extends Omit<Sources, 'nodes'> {
+interface CopyResult extends Omit<Sources, 'nodes'> {
   readonly head: Node;
   /** Number of children that the head has now. */
   readonly children: number;

@@ -3,7 +3,7 @@ import { type Doc, eachBlock, hasId } from './model/model.js';
 import { blockText } from './model/text.js';
 
 /** The target of a comment: the quoted words, the text around them, and the block that held them. */
-export interface Anchor {
+interface Anchor {
   readonly quote: string;
   readonly prefix?: string;
   readonly suffix?: string;

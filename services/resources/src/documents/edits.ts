@@ -1,6 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 
-export interface Edit {
+interface Edit {
   readonly old_text: string;
   readonly new_text: string;
   readonly replace_all?: boolean;

@@ -1,9 +1,9 @@
-export { type Anchor, findAnchor, type Place } from './anchors.js';
+export { findAnchor, type Place } from './anchors.js';
 export { commentDerivation } from './comment.js';
-export { appendMarkdown, applyEdits, type Edit, prependMarkdown } from './edits.js';
+export { appendMarkdown, applyEdits, prependMarkdown } from './edits.js';
 export { parseHtml } from './html/read.js';
 export type { Warning } from './html/sanitise.js';
-export { type HtmlOptions, toHtml } from './html/write.js';
+export { toHtml } from './html/write.js';
 export { applyBlockIds, blockIds, withBlockIds } from './ids/assign.js';
 export { readDoc } from './json/read.js';
 export { toJson } from './json/write.js';
@@ -27,4 +27,4 @@ export {
   publishedHtml,
   publishedMarkdown,
 } from './published.js';
-export { type References, references } from './references.js';
+export { references } from './references.js';

@@ -9,7 +9,7 @@ import { plainText } from './plain.js';
  * The public addresses of a resource that readers of a publication may open. References to other resources are not
  * links.
  */
-export interface PublicLink {
+interface PublicLink {
   /** Path or URL of its page. */
   readonly page: string;
   /** Address of its bytes if it is an image that can be shown. */
@@ -19,7 +19,7 @@ export interface PublicLink {
 
 export type PublicLinks = ReadonlyMap<string, PublicLink>;
 
-export interface Heading {
+interface Heading {
   readonly id: string;
   readonly level: number;
   readonly text: string;
@@ -66,7 +66,7 @@ export function publishedMarkdown(doc: Doc, links: PublicLinks): string {
  * Returns the document as readers may see it. With `ofHtml`, images on other hosts become links, as a page loads
  * nothing from other hosts.
  */
-export function publishedDoc(doc: Doc, links: PublicLinks, ofHtml: boolean): Doc {
+function publishedDoc(doc: Doc, links: PublicLinks, ofHtml: boolean): Doc {
   return { ...doc, content: blocks(doc.content, { links, ofHtml }) };
 }
 

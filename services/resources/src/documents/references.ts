@@ -1,7 +1,7 @@
 import { attrText, type Doc, type DocNode, eachBlock, holdsInline } from './model/model.js';
 
 /** The targets that a document refers to, without duplicates, in order of appearance. */
-export interface References {
+interface References {
   /** Ids of resources that it links to or embeds. */
   readonly resources: string[];
   /** Targets of `[[…]]` links. */

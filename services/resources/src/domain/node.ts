@@ -89,7 +89,7 @@ export interface Node extends StoredRecord, Place {
  */
 export type UntrustedWriter = 'guest' | 'agent' | 'form' | 'import' | 'file';
 
-export interface LastWrite {
+interface LastWrite {
   readonly at: string;
   readonly by: Actor;
   /** Id of the credential that wrote. */
@@ -106,7 +106,7 @@ export interface FileState {
   readonly revision: string;
 }
 
-export interface TrashEntry {
+interface TrashEntry {
   readonly by: Actor;
   /** Number of descendants that the head had when it was deleted. */
   readonly descendants: number;

@@ -11,7 +11,7 @@ const TYPES = {
   group: GranteeType.GROUP,
 } as const;
 
-export type PrincipalKind = keyof typeof TYPES;
+type PrincipalKind = keyof typeof TYPES;
 
 /** Splits a principal as grants name it into its kind and id. */
 export function splitPrincipal(principal: string): { kind: PrincipalKind; id: string } {

@@ -73,7 +73,7 @@ export interface Batches {
   ): Promise<K extends undefined ? Submission : Submission | undefined>;
 }
 
-export interface BatchParts {
+interface BatchParts {
   readonly store: Store;
   readonly forms: FormStores;
   readonly known: KnownForms;

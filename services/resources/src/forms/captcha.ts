@@ -3,7 +3,7 @@ import type { Fault } from '@commonplace/kit/errors';
 import type { CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 
 /** A proof-of-work challenge for a client. It is valid for one submission of one form until it expires. */
-export interface CaptchaChallenge {
+interface CaptchaChallenge {
   readonly challenge: string;
   /** Leading zero bits that the hash of the proof needs. */
   readonly bits: number;
@@ -31,14 +31,14 @@ export const spentCaptchaCollection: CollectionSpec<SpentCaptcha> = {
 };
 
 /** A proof of work; its text is the challenge, a dot, and the client's solution. */
-export interface Proof {
+interface Proof {
   readonly formToken: string;
   /** Empty if the client sends none. */
   readonly submissionId: string;
   readonly text: string;
 }
 
-export type ProofOutcome = { readonly proven: ProvenChallenge } | { readonly fault: string };
+type ProofOutcome = { readonly proven: ProvenChallenge } | { readonly fault: string };
 
 /** Issues challenges and verifies proofs. Stores neither: submissions record the spent ones. */
 export interface Captcha {
@@ -46,7 +46,7 @@ export interface Captcha {
   check(formId: string, proof: Proof): ProofOutcome;
 }
 
-export interface CaptchaOptions {
+interface CaptchaOptions {
   /** Master keys, the current one first. */
   readonly masterKeys: readonly Buffer[];
   readonly bits: number;

@@ -47,7 +47,7 @@ export function namedField(fields: readonly BoundField[], key: string): BoundFie
 }
 
 /** Returns the option that a text names, by id, else by value, else by label. */
-export function namedOption(options: readonly FieldOption[], text: string): FieldOption | undefined {
+function namedOption(options: readonly FieldOption[], text: string): FieldOption | undefined {
   return (
     options.find(({ id }) => id === text) ??
     options.find(({ value }) => value === text) ??
@@ -68,7 +68,7 @@ function withOptionValues(field: BoundField, byId: ReadonlyMap<string, BoundFiel
   return { ...field, visible_if: { ...condition, value } };
 }
 
-export function fits(field: Pick<FormField, 'type' | 'id'>, column: Column): boolean {
+function fits(field: Pick<FormField, 'type' | 'id'>, column: Column): boolean {
   return isWritable(column) && COLUMNS_OF[field.type].includes(column.type);
 }
 

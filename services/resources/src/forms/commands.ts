@@ -18,7 +18,7 @@ import type { FormRecord } from './records.js';
 import { sealWebhooks } from './webhooks.js';
 
 /** A form configuration in which every field has a column. */
-export interface PlacedConfig {
+interface PlacedConfig {
   readonly config: FormConfig;
   readonly made: readonly FormWebhookSecret[];
   /** The table, whose columns may have changed with the configuration. */

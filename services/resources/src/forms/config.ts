@@ -5,7 +5,7 @@ import { FIELD_TYPES, type FieldType, isChoice, isNumberField, isTextField } fro
 import { createFormFaults, type FormFaults, readObject } from './reader.js';
 import { type FormWebhook, readWebhooks, type WebhookInput } from './webhooks.js';
 
-export const RESPONSES = ['none', 'account', 'client'] as const;
+const RESPONSES = ['none', 'account', 'client'] as const;
 
 /** A form's configuration, as it is stored. */
 export interface FormConfig {
@@ -34,7 +34,7 @@ export type FormConfigInput = Omit<FormConfig, 'fields' | 'webhooks'> & {
   readonly webhooks: readonly WebhookInput[];
 };
 
-export const MAX_FIELDS = 100;
+const MAX_FIELDS = 100;
 const MAX_OPTIONS = 500;
 const MAX_FILES = 10;
 const MAX_TEXT = 100_000;

@@ -9,7 +9,7 @@ import { eventsBy } from '../events.js';
 import type { Tree } from '../nodes/tree.js';
 import type { FormRecord, FormStores } from './records.js';
 
-export interface DeliveryParts {
+interface DeliveryParts {
   readonly store: Store;
   readonly log: Log;
   readonly guard: TenantGuard;
@@ -55,7 +55,7 @@ export function openDeliveries({ store, log, guard, envelope, forms, tree, now }
 }
 
 /** An event as receivers see it, in the format of all events that leave the workspace. */
-export interface SentEvent {
+interface SentEvent {
   readonly id: string;
   readonly actor: { readonly type: string; readonly id: string } | undefined;
   readonly workspaceId: string;

@@ -41,7 +41,7 @@ export interface Forms extends FormStores {
   readonly deriver: Pick<Deriver, 'findPatternFaults'>;
 }
 
-export interface FormSurroundings {
+interface FormSurroundings {
   readonly store: Store;
   readonly log: Log;
   readonly tree: Tree;

@@ -4,7 +4,7 @@ import type { FormRecord, FormTally } from './records.js';
 /** Why a form accepts no submissions at the moment. */
 export type ClosedBy = 'inactive' | 'closed' | 'full' | 'archived' | 'locked';
 
-export interface FormState {
+interface FormState {
   readonly form: Pick<FormRecord, 'isActive' | 'config'>;
   readonly tally: Pick<FormTally, 'count'> | undefined;
   readonly archived: boolean;

@@ -19,7 +19,7 @@ export function createFormFaults(): FormFaults {
 }
 
 /** Reads an object of free-form JSON key by key, and adds each fault under its own path. Null counts as absent. */
-export interface ObjectReader {
+interface ObjectReader {
   /** Returns a text without control characters, trimmed at both ends. */
   line(key: string, max: number, required?: boolean): string | undefined;
   text(key: string, max: number): string | undefined;

@@ -5,7 +5,7 @@ import type { FormWebhook } from './webhooks.js';
 
 export { createFormTokens, type FormRecord, formCollection };
 
-export interface FormSecretParts extends RewrapParts {
+interface FormSecretParts extends RewrapParts {
   /** The current key first, then former ones. */
   readonly masterKeys: readonly Buffer[];
 }

@@ -9,12 +9,12 @@ import type { FormRecord, FormTally } from './records.js';
 import { shownWebhook } from './webhooks.js';
 
 /** The tokens of a form, for callers who may manage it. */
-export interface ShownTokens {
+interface ShownTokens {
   readonly token: string;
   readonly hook: string;
 }
 
-export interface ShownForm {
+interface ShownForm {
   readonly form: FormRecord;
   readonly tally: Pick<FormTally, 'count' | 'lastSubmittedAt'> | undefined;
   readonly binding: Binding;

@@ -31,7 +31,7 @@ export async function findForm(parts: FormParts, field: 'tokenHash' | 'hookHash'
 }
 
 /** A submission as it was received, before it is checked. */
-export interface ReceivedSubmission {
+interface ReceivedSubmission {
   readonly field: 'tokenHash' | 'hookHash';
   /** Returns the submitted values, given the form that reads them. */
   values(binding: TableBinding, config: FormConfig): Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export interface ReceivedSubmission {
   readonly respondent: Respondent | undefined;
 }
 
-export interface Respondent {
+interface Respondent {
   readonly caller: Caller;
   readonly clientIp: string;
   readonly formToken: string;
@@ -325,7 +325,7 @@ function metadataOf(metadata: FormSubmissionMetadata | undefined): string | unde
   return JSON.stringify({ source, referrer, locale });
 }
 
-export function answerOf({ config }: FormRecord, { submissionId, rowId, submittedAt }: Submission): FormSubmission {
+function answerOf({ config }: FormRecord, { submissionId, rowId, submittedAt }: Submission): FormSubmission {
   return {
     submissionId,
     rowId,

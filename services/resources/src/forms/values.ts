@@ -26,7 +26,7 @@ export interface AnswerPattern extends PatternCheck {
   readonly param: string;
 }
 
-export interface FieldFiles {
+interface FieldFiles {
   readonly field: BoundField;
   readonly answers: readonly FileAnswer[];
 }

@@ -28,7 +28,7 @@ export interface WebhookInput {
 }
 
 /** The events that forms send. */
-export const WEBHOOK_EVENTS = ['form.submitted'] as const;
+const WEBHOOK_EVENTS = ['form.submitted'] as const;
 const BOTH_SIGN_MS = 24 * 3_600_000;
 
 export function readWebhooks(list: readonly unknown[] | undefined, faults: FormFaults): readonly WebhookInput[] {

@@ -20,7 +20,7 @@ const TALL = MAX_DEPTH / 2;
 type Field = 'all' | 'tall';
 
 /** A subtree that arrives in a workspace. */
-export interface Arrival {
+interface Arrival {
   readonly workspaceId: string;
   /** Number of levels below its head; without any, it is not counted. */
   readonly height: number;

@@ -3,7 +3,7 @@ import type { Node } from '../domain/node.js';
 import { type TagUsage, USAGE_SLOTS } from './tag-usage.js';
 
 /** Number of live nodes in a boundary, split into slots that are summed. */
-export interface Counter extends StoredRecord {
+interface Counter extends StoredRecord {
   readonly workspaceId: string;
   readonly boundary: string;
   readonly active: number;
@@ -19,10 +19,10 @@ export const counterCollection: CollectionSpec<Counter> = {
 const SLOTS = 8;
 
 /** The fields of a node that decide which counters count it. */
-export type CountedNode = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
+type CountedNode = Pick<Node, 'id' | 'boundary' | 'workspaceId' | 'tags' | 'attachment'>;
 
 /** The fields that decide whether and where a record is counted. */
-export type StoredNode = CountedNode & Pick<Node, 'state'>;
+type StoredNode = CountedNode & Pick<Node, 'state'>;
 
 export interface Counters {
   /** Adds live nodes to the counters of their boundaries and tags; subtracts them if `by` is −1. */
@@ -43,7 +43,7 @@ export interface Counters {
   inWorkspace(workspaceId: string, boundaries: readonly string[] | undefined): Promise<WorkspaceCount>;
 }
 
-export interface WorkspaceCount {
+interface WorkspaceCount {
   readonly nodes: number;
   readonly attachments: number;
 }

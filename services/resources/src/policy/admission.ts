@@ -6,7 +6,7 @@ import type { GrantReader } from './grants.js';
 import type { AccessSubject, Policy } from './port.js';
 import { requireReach } from './requirements.js';
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly directory: Client<DirectoryService>;
   readonly grants: Pick<GrantReader, 'grantsIn'>;
 }

@@ -13,7 +13,7 @@ import { belongs } from './gate.js';
 import type { Policy } from './port.js';
 import type { Subjects } from './subjects.js';
 
-export interface PeopleParts {
+interface PeopleParts {
   readonly memberships: MembershipCache;
   readonly subjects: Subjects;
   readonly access: AccessResolver;

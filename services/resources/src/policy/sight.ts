@@ -8,7 +8,7 @@ import { memberOf, visitor } from './admission.js';
 import type { AccessSubject, Policy, Seen } from './port.js';
 import { notFound, requireReach } from './requirements.js';
 
-export interface SightParts {
+interface SightParts {
   readonly tree: Tree;
   readonly access: AccessResolver;
   readonly breakGlass: Pick<BreakGlass, 'note'>;

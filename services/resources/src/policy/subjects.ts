@@ -8,7 +8,7 @@ import { linkPrincipal } from '../domain/principals.js';
 import type { TermsCache } from '../terms.js';
 import type { AccessSubject, GrantsByResource, Policy } from './port.js';
 
-export interface SubjectParts {
+interface SubjectParts {
   readonly grants: Collection<Grant>;
   readonly memberships: MembershipCache;
   readonly terms: TermsCache;

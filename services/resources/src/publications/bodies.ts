@@ -27,14 +27,14 @@ const DEFAULT_ROWS = 100;
 const MAX_ROWS = 500;
 
 /** The content of a page, by the type of its resource. */
-export type Body =
+type Body =
   | { readonly document: DocumentBody }
   | { readonly table: TableBody }
   | { readonly artifact: ArtifactBody }
   | { readonly folder: FolderBody }
   | { readonly file: FileBody };
 
-export interface BodyTerms {
+interface BodyTerms {
   readonly opened: OpenedPublication;
   readonly addresses: Addresses;
   readonly format: 'html' | 'markdown';

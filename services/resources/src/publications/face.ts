@@ -19,7 +19,7 @@ export function addressesOf({
 }
 
 /** Returns the absolute URL of a publication; its own domain takes precedence over the public URL. */
-export function homeOf(
+function homeOf(
   parts: PublicationParts,
   { publication, domains, shared }: Pick<OpenedPublication, 'publication' | 'domains' | 'shared'>,
 ): string {
@@ -42,7 +42,7 @@ export function canonicalOf(
 }
 
 /** Returns the title of a publication, else the name of its resource or workspace. */
-export function titleOf({
+function titleOf({
   publication,
   outline,
   terms,

@@ -29,7 +29,7 @@ export async function requireImage(
 }
 
 /** Returns whether readers may see a node as a publication's image now. */
-export function isImageOf(node: Node, workspaceId: string, boundary: string): boolean {
+function isImageOf(node: Node, workspaceId: string, boundary: string): boolean {
   const open = node.boundary === workspaceId || node.boundary === boundary;
   return node.state === 'active' && node.workspaceId === workspaceId && open && isRaster(node);
 }

@@ -47,7 +47,7 @@ const MODES: Partial<Record<PublicationMode, Mode>> = {
   [PublicationMode.PINNED]: 'pinned',
 };
 
-export interface ReadInput {
+interface ReadInput {
   readonly settings: Settings;
   /** A new password; null removes the current one, undefined keeps it. */
   readonly password: string | null | undefined;

@@ -14,7 +14,7 @@ const DEFAULT_CHILDREN = 100;
 const MAX_CHILDREN = 500;
 
 /** What a page shows of the publication around it. */
-export interface Navigation {
+interface Navigation {
   /** The pages in order, depth first. The first entry is the publication itself. */
   readonly tree: ReaderEntry[];
   /** Number of siblings of these pages that `tree` leaves out. */
@@ -71,7 +71,7 @@ function addAround(
 }
 
 /** A range of the pages directly below an item. */
-export interface Children {
+interface Children {
   readonly children: ReaderEntry[];
   readonly offset: number;
   readonly limit: number;

@@ -54,7 +54,7 @@ export interface Outline {
 /** Maximum number of pages and files of one publication; further ones are not shown. */
 export const MAX_PAGES = 10_000;
 
-export type OutlineTerms = Pick<PublicationRecord, 'itemId' | 'kind' | 'includeChildren'>;
+type OutlineTerms = Pick<PublicationRecord, 'itemId' | 'kind' | 'includeChildren'>;
 
 /** Number of pages that are handled before the clock is read. */
 const PAGES_AT_ONCE = 200;

@@ -18,7 +18,7 @@ export function requireSlug(slug: string): string {
 }
 
 /** Returns a slug from a transliterated name; empty if nothing of the name can be transliterated. */
-export function slugOf(name: string): string {
+function slugOf(name: string): string {
   return slugify(name).slice(0, MAX_DERIVED_CHARS).replace(/-+$/, '');
 }
 

@@ -19,7 +19,7 @@ import { type PublicationState, stateOf } from './publication-state.js';
 import type { PublishResult } from './publish.js';
 import { type DomainRecord, nameOf, type PublicationRecord } from './records.js';
 
-export const STATUSES: Record<PublicationState, PublicationStatus> = {
+const STATUSES: Record<PublicationState, PublicationStatus> = {
   active: PublicationStatus.ACTIVE,
   expired: PublicationStatus.EXPIRED,
   unpublished: PublicationStatus.UNPUBLISHED,

@@ -18,7 +18,7 @@ import type { SharingParts } from './parts.js';
 import { namesOf, permissionMessage } from './permission.js';
 import { type AccessRequest, statusAt } from './request-records.js';
 
-export interface Decision {
+interface Decision {
   readonly record: AccessRequest;
   /** The permission that an approval has granted. */
   readonly permission?: Permission | undefined;

@@ -22,7 +22,7 @@ export interface GrantRequest extends GrantInput {
   readonly at: string;
 }
 
-export interface RequestedGrants {
+interface RequestedGrants {
   readonly requestedGrants: readonly RequestedGrant[];
   readonly invited: readonly Invitation[];
 }
@@ -85,7 +85,7 @@ function requireSound(node: Node, requests: readonly GrantRequest[], now: string
 type AddFault = (param: string, code: string, message: string) => void;
 
 /** Returns the type of the grantee: a user if only an id or an address is given. */
-export function typeOf({ principalType, principalId, email }: GrantRequest): GranteeType {
+function typeOf({ principalType, principalId, email }: GrantRequest): GranteeType {
   const person = principalType === GranteeType.UNSPECIFIED && (principalId !== undefined || email !== undefined);
   return person ? GranteeType.USER : principalType;
 }

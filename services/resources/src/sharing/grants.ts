@@ -15,7 +15,7 @@ export const MAX_GRANTS_PER_NODE = 500;
 /** A grant that is to be written. */
 export interface RequestedGrant extends Pick<Grant, 'principal' | 'role' | 'expiresAt' | 'later' | 'email' | 'link'> {}
 
-export interface GrantResult {
+interface GrantResult {
   readonly node: Node;
   /** In the order of the requested grants or tags. */
   readonly grants: readonly Grant[];

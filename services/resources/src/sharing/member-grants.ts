@@ -22,7 +22,7 @@ export function removeGrantsOf(parts: SharingParts, where: Where<Grant>, actor: 
 }
 
 /** A person who leaves an Org, and who gets what they own there. */
-export interface Leaver {
+interface Leaver {
   readonly orgId: string;
   readonly userId: string;
   /** The id of the person who gets it; empty if nobody does. */

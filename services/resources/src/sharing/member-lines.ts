@@ -31,14 +31,14 @@ export interface MemberPlace {
 }
 
 /** The members that a page has room for. */
-export interface MemberSlice extends TimeFilters {
+interface MemberSlice extends TimeFilters {
   readonly limit: number;
   /** Number of members to skip; ignored if `from` is present. */
   readonly offset: number;
   readonly from?: MemberPlace | undefined;
 }
 
-export interface MemberLines {
+interface MemberLines {
   readonly lines: readonly Permission[];
   readonly total: number;
   /** Where the next page begins; absent if there are no more members. */

@@ -17,7 +17,7 @@ import { groupNames } from './groups.js';
 import type { SharingParts } from './parts.js';
 
 /** Names of principals, by principal (`user:<id>` and the like). */
-export type Names = ReadonlyMap<string, { readonly name: string; readonly email?: string }>;
+type Names = ReadonlyMap<string, { readonly name: string; readonly email?: string }>;
 
 /** Returns the names of the principals that grants name; unknown ones are missing. */
 export async function namesOf(

@@ -21,7 +21,7 @@ export interface WriteOptions {
   readonly preconditioned: boolean;
 }
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 /** Minimum milliseconds between automatic snapshots while the same credential rewrites its own content. */
 const OWN_REWRITES_MS = 300_000;
 

@@ -7,7 +7,7 @@ import { replaceNode } from '../nodes/replace.js';
 import { keepReplaced, type WriteOptions } from './commands.js';
 import type { SnapshotParts } from './parts.js';
 
-export interface WrittenContent {
+interface WrittenContent {
   readonly node: Node;
   readonly changed: boolean;
   /** Id of the snapshot that holds the replaced content. */

@@ -15,12 +15,12 @@ export interface ConversionTerms {
 }
 
 /** The reason why a column cannot hold a value. */
-export interface Refusal {
+interface Refusal {
   readonly message: string;
 }
 
 /** A value in its stored form, or the reason why the column cannot hold it. */
-export type ConversionResult = { readonly cell: Cell } | Refusal;
+type ConversionResult = { readonly cell: Cell } | Refusal;
 
 type Take = (value: unknown, column: Column, taking: ConversionTerms) => ConversionResult;
 
@@ -303,6 +303,6 @@ export function convertCell(cell: Cell, from: Column, to: Column, taking: Conver
 }
 
 /** Quotes a text for a message, shortened to 40 characters. */
-export function shorten(text: string): string {
+function shorten(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

@@ -29,7 +29,7 @@ export interface NewChunk extends Omit<ChunkEntry, 'number'> {
 }
 
 /** Maximum number of parts of an open chunk; one more merges them into one. */
-export const MAX_PARTS = 8;
+const MAX_PARTS = 8;
 
 /**
  * Returns appended rows as one more part of an open chunk, so that appending a few rows writes only those rows. Returns
@@ -50,7 +50,7 @@ export function partOf(parts: readonly ChunkEntry[], lines: readonly string[]): 
 export const contentHashOf = (lines: readonly string[]): string => shortHash(lines.map(contentOf).join('\n'));
 
 /** Groups lines of rows into chunks. */
-export interface Chunker {
+interface Chunker {
   /** Adds a row. Returns the chunk that the row completes, if any. */
   push(id: string, line: string): NewChunk | undefined;
   /** Returns the rows that are left as the last, open chunk. */

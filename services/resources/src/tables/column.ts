@@ -1,5 +1,5 @@
 /** Column types whose cells clients may write. */
-export const STORED_TYPES = [
+const STORED_TYPES = [
   'text',
   'long_text',
   'number',
@@ -57,7 +57,7 @@ export interface Choice {
   readonly color: string | null;
 }
 
-export type RollupFunction = 'sum' | 'avg' | 'min' | 'max' | 'count' | 'count_unique' | 'concat';
+type RollupFunction = 'sum' | 'avg' | 'min' | 'max' | 'count' | 'count_unique' | 'concat';
 
 /** Options of a column, in the spelling of the API: they are stored as they are returned. */
 export interface ColumnOptions {

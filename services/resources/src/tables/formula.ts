@@ -4,7 +4,7 @@ import { countFormula, formulaFunctions, joined, plus, workOut } from './formula
 import { MAX_CELL_TEXT } from './limits.js';
 
 /** The value of a cell that cannot be computed. */
-export interface CellError {
+interface CellError {
   readonly error: string;
   readonly [key: string]: Cell;
 }

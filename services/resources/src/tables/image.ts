@@ -6,7 +6,7 @@ import type { Breathe } from './slices.js';
 import { createTerms, type Terms } from './terms.js';
 
 /** The values of a column in one chunk: numbers, or codes of terms. */
-export type Vector = Float64Array | Uint32Array;
+type Vector = Float64Array | Uint32Array;
 
 /** A chunk in memory: its text in a buffer outside the heap, and the columns that were loaded. */
 export interface ChunkImage {
@@ -159,7 +159,7 @@ function termsFor(all: Map<number, Terms>, slot: number, rows: number): Terms {
 }
 
 /** Finds the chunk that holds a row, by binary search. */
-export function chunkAt(firsts: Uint32Array, at: number): number {
+function chunkAt(firsts: Uint32Array, at: number): number {
   let low = 0;
   let high = firsts.length - 1;
   while (low < high) {

@@ -4,7 +4,7 @@ import { ChunkGone } from './cache.js';
 import { chunkId, type PackedEntry, type StoredHead, type TableHead, type TableStores } from './records.js';
 
 /** Maximum number of chunks that a stored head lists itself; with more, all but the last move to a separate list. */
-export const MAX_NAMED_CHUNKS = 32;
+const MAX_NAMED_CHUNKS = 32;
 /** Maximum number of cached list entries, some 150 bytes each. */
 const MAX_CACHED_ENTRIES = 50_000;
 

@@ -34,7 +34,7 @@ export interface ColumnPlan {
   settled(): readonly Column[];
 }
 
-export interface OldColumns {
+interface OldColumns {
   readonly columns: readonly Column[];
   readonly primary: string;
   readonly nextSlot: number;

@@ -19,7 +19,7 @@ export const MIN_THREAD_BYTES = 64 * 1024;
 const HEAP_MIB = 384;
 const IDLE_MS = 60_000;
 
-export type PlannerSettings = Pick<Settings, 'tableThreads' | 'tableSeconds' | 'tablesWaiting'>;
+type PlannerSettings = Pick<Settings, 'tableThreads' | 'tableSeconds' | 'tablesWaiting'>;
 
 /** Plans writes to tables in worker threads, which tenants share fairly. */
 export interface TablePlanner {

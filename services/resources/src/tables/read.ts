@@ -38,7 +38,7 @@ export interface SignedRow extends ShownRow {
   readonly updated_by: number;
 }
 
-export interface TableReader {
+interface TableReader {
   /** Returns a page of a state's rows with its columns; with `signed`, the rows are `SignedRow`s. */
   page(
     tableId: string,

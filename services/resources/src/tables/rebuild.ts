@@ -25,10 +25,7 @@ export function onlyAppends(rowCount: number, { removed, changed, inserted, conv
 }
 
 /** Returns for each chunk whether it has to be read for these edits. */
-export function touchedChunks(
-  entries: readonly ChunkEntry[],
-  { removed, changed, inserted, convert }: Edits,
-): boolean[] {
+function touchedChunks(entries: readonly ChunkEntry[], { removed, changed, inserted, convert }: Edits): boolean[] {
   if (removed === 'all') return entries.map(() => false);
   if (convert !== undefined) return entries.map(() => true);
   const rows = [...removed, ...changed.keys(), ...inserted.keys()].sort((a, b) => a - b);

@@ -37,7 +37,7 @@ export interface TableHead extends StoredRecord {
 export type PackedEntry = readonly [number: number, rows: number, bytes: number, hash: string, content: string];
 
 /** Rows of a table, in order. Chunks are never changed, only replaced by others. */
-export interface StoredChunk extends StoredRecord {
+interface StoredChunk extends StoredRecord {
   readonly tenant: string;
   /** One row per line. */
   readonly text: string;

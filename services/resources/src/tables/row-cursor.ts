@@ -7,7 +7,7 @@ import type { Breathe } from './slices.js';
 export const NEXT_ROWS = 3;
 
 /** The position where a page of rows ended. */
-export interface RowCursor {
+interface RowCursor {
   /** Id of the page's last row. */
   readonly last: string;
   /** Number of rows up to and including it. */

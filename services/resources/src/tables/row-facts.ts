@@ -7,7 +7,7 @@ import type { Row } from './rows.js';
 export type RowOrigin = Omit<Row, 'id' | 'cells'>;
 
 /** The authors that a write involves. */
-export interface Origins {
+interface Origins {
   /** The table's list of people, extended by all people whom the rows name. */
   readonly people: readonly Actor[];
   /** The writer, as an index in `people`; unused if every row names its own author. */

@@ -11,7 +11,7 @@ import { createTerms } from './terms.js';
 import { sortTexts } from './text-order.js';
 
 /** Rows by their indices in the table's own order. */
-export interface Selection {
+interface Selection {
   /** The rows in the requested order: all that match, or at least the first `wanted` of them. */
   readonly rows: Uint32Array;
   /** Number of rows that match. */

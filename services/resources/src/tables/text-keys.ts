@@ -47,7 +47,7 @@ function markedLetter(code: number): number | undefined {
 const isIdeograph = (code: number): boolean => (code >= 0x4e00 && code <= 0x9fff) || (code >= 0x3400 && code <= 0x4dbf);
 
 /** Gives characters the weights that keys consist of. Ideographs come after ASCII, in the order of the collator. */
-export interface Alphabet {
+interface Alphabet {
   /** Returns the weight of a character; undefined if texts that contain it have no keys. */
   weight(code: number): number | undefined;
 }

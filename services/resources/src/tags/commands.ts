@@ -52,7 +52,7 @@ export async function detachTag(
   return { id: tag.id, deleted: false, detachedCount: detached.size };
 }
 
-export interface TagChange {
+interface TagChange {
   readonly name?: string | undefined;
   readonly color?: string | undefined;
   readonly description?: string | undefined;

@@ -9,7 +9,7 @@ const MAX_TERMS = 64;
 const MAX_TAGS_PER_NAME = 1000;
 
 /** The tags that a search names: by id, and by terms that are a name or an id. */
-export interface TagQuery {
+interface TagQuery {
   readonly tagIds: readonly string[];
   readonly tagTerms: readonly string[];
 }

@@ -26,7 +26,7 @@ export function byName(tags: readonly Tag[]): Tag[] {
   return sortRecords(tags, ['nameFold']);
 }
 
-export interface TagQuery {
+interface TagQuery {
   readonly workspaceId: string;
   /** A part of the name; empty for all tags. */
   readonly q: string;

@@ -3,7 +3,7 @@ import { type TagUsage, USAGE_SLOTS } from '../nodes/tag-usage.js';
 import type { Tree } from '../nodes/tree.js';
 import type { Tag, Tags } from './records.js';
 
-export interface UsageParts {
+interface UsageParts {
   readonly tags: Tags;
   readonly tree: Pick<Tree, 'nodes'>;
   readonly usage: Collection<TagUsage>;

@@ -19,7 +19,7 @@ export interface TagReference {
   readonly as: 'id' | 'name' | 'either';
 }
 
-export interface WantedTags {
+interface WantedTags {
   /** In the order of the references, without repeats. */
   readonly tags: readonly Tag[];
   readonly created: boolean;

@@ -6,7 +6,7 @@ import type { Template } from './records.js';
 const CHUNK = 200;
 
 /** Whose templates to sum: those that belong to an Org, whoever sees them, or the Personal ones of a person. */
-export interface TemplateOwner {
+interface TemplateOwner {
   readonly orgId?: string | undefined;
   readonly userId?: string | undefined;
 }

@@ -16,7 +16,7 @@ import type { TemplateParts } from './parts.js';
 import type { TreeItem } from './template-tree.js';
 
 /** The workspace or template in which `createTree` creates items. */
-export interface TreeTarget {
+interface TreeTarget {
   readonly root: Place & { readonly id: string };
   /** Returns the id of the item at an index of the list. */
   idOf(at: number): string;

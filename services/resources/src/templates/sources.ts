@@ -14,7 +14,7 @@ export type TopSource = SourceNode & Pick<Node, 'name' | 'icon' | 'description' 
 const PAGE = 200;
 
 /** The nodes of a template, and how many the caller can read that are left out because they are restricted. */
-export interface TemplateSources {
+interface TemplateSources {
   readonly nodes: readonly TopSource[];
   readonly restricted: number;
 }

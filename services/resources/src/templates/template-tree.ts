@@ -28,7 +28,7 @@ export interface TreeItem {
 }
 
 /** Maximum number of items of a tree in one request. */
-export const MAX_TREE_ITEMS = 1000;
+const MAX_TREE_ITEMS = 1000;
 const TYPES: readonly string[] = ['document', 'table', 'artifact', 'folder'];
 const FIELDS: readonly string[] = [
   'type',
@@ -193,7 +193,7 @@ interface DrawnItem {
 }
 
 /** The outline of a tree whose items are added one by one, parents before children and siblings in their order. */
-export interface Drawing {
+interface Drawing {
   readonly tree: readonly TreeLine[];
   add(item: DrawnItem): void;
 }

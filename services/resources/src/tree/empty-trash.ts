@@ -5,7 +5,7 @@ import { enqueue } from '../nodes/subtree.js';
 import type { TreeParts } from './parts.js';
 import { purgeAll } from './trash.js';
 
-export interface EmptyTrashResult {
+interface EmptyTrashResult {
   readonly purged: number;
   readonly freedBytes: number;
   readonly running: boolean;

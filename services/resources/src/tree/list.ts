@@ -10,7 +10,7 @@ export interface NodePage {
   readonly page: Page;
 }
 
-export interface ListQuery {
+interface ListQuery {
   readonly where: Where<Node>;
   readonly sort: Sort<Node>;
   readonly page: PageRequest;

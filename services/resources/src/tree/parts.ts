@@ -21,10 +21,10 @@ export interface TreeParts extends SharingParts, TagParts, SnapshotParts {
 }
 
 /** Deletes what a feature stores about purged nodes, in the unit of work that deletes them. */
-export type Forget = (work: UnitOfWork, nodes: readonly Node[]) => Promise<void>;
+type Forget = (work: UnitOfWork, nodes: readonly Node[]) => Promise<void>;
 
 /** Returns the publication summaries of resources, by resource id. */
-export type PublicationSummaries = (
+type PublicationSummaries = (
   nodes: readonly Node[],
   subject: AccessSubject,
 ) => Promise<ReadonlyMap<string, PublicationSummary>>;

@@ -4,7 +4,7 @@ import type { Destination } from './destination.js';
 import type { TreeParts } from './parts.js';
 
 /** The resources that a call adds to a destination. */
-export interface Arrival {
+interface Arrival {
   /** Id of the first one, if known; it selects the slot of the quota. */
   readonly id?: string;
   /** Number of resources added to the workspace, descendants included; 1 if absent. */

@@ -17,7 +17,7 @@ import { reservePlaces } from './reserve.js';
 import { positionFor } from './siblings.js';
 import { liveHome } from './trash.js';
 
-export interface RestoreResult {
+interface RestoreResult {
   readonly node: Node;
   readonly restoredCount: number;
   readonly relocated: boolean;

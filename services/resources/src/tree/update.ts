@@ -26,7 +26,7 @@ import type { TreeParts } from './parts.js';
 import { accessChange, moves, newHome, placed, requireDepth, reserveMove, rewriteBelow } from './place.js';
 import { freeExternalKey } from './trash.js';
 
-export interface UpdateResult {
+interface UpdateResult {
   readonly node: Node;
   readonly accessChange: { gained: string[]; lost: string[] } | undefined;
 }

@@ -9,7 +9,7 @@ import { tokensIn } from './tokens.js';
 export const CHUNKER_VERSION = 2;
 
 /** Holds the parts of an entry that are embedded. */
-export interface ChunkSource {
+interface ChunkSource {
   readonly type: ResourceType;
   readonly name: string;
   /** Markdown of a document, rows of a table, or text extracted from a file. */

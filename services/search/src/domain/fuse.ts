@@ -5,7 +5,7 @@ export interface RankedResult {
   readonly score: number;
 }
 
-export interface FusedResult {
+interface FusedResult {
   readonly id: string;
   /** From 0 to 1. */
   readonly score: number;

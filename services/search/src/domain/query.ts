@@ -11,7 +11,7 @@ import {
 import type { Patterns } from './pattern.js';
 
 /** Groups beyond which the rest of a query is ignored. */
-export const MAX_GROUPS = 64;
+const MAX_GROUPS = 64;
 
 /**
  * Words from which a query counts as a question in prose. There the words of `low-carb` are looked up one by one, and

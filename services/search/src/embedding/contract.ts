@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Embedder, EmbedderFailure } from './port.js';
 
 /** Holds what the suite needs of an adapter. */
-export interface Subject {
+interface Subject {
   /** Opens a new embedder of the same model each time. */
   open(): Promise<Embedder> | Embedder;
 }

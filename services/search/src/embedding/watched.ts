@@ -1,7 +1,7 @@
 import { type Embedder, EmbedderFailure } from './port.js';
 
 /** State of an embedder after its last call. */
-export type Health = 'available' | 'degraded' | 'unavailable';
+type Health = 'available' | 'degraded' | 'unavailable';
 
 export interface WatchedEmbedder extends Embedder {
   /** Returns `degraded` after a transient failure and `unavailable` after a permanent one. */

@@ -78,7 +78,7 @@ export interface UnembeddedEntry {
 }
 
 /** Bounds of a part of an entry's text, in UTF-16 units, as `slice` takes them. */
-export interface ChunkBounds {
+interface ChunkBounds {
   readonly start: number;
   readonly end: number;
 }
@@ -187,7 +187,7 @@ export interface Rebuild {
  * - A rebuild keeps the vectors of unchanged texts.
  * - Failures of the engine reject with `IndexFailure`.
  */
-export interface VectorIndex {
+interface VectorIndex {
   /** Returns entries that need vectors of a model, the most recently changed first. */
   unembedded(model: string, limit: number): Promise<readonly UnembeddedEntry[]>;
   /** Replaces the vectors of this model that the entries have. */

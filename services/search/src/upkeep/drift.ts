@@ -5,7 +5,7 @@ import { type FetchedEntries, fetchEntries } from '../entries.js';
 import type { EntryState, SearchIndex } from '../index/port.js';
 import { pause } from '../pause.js';
 
-export interface DriftParts {
+interface DriftParts {
   readonly index: SearchIndex;
   readonly resources: Pick<
     Client<IndexService>,
@@ -21,7 +21,7 @@ export interface DriftParts {
 }
 
 /** Describes how the index differed from the tree before it was repaired. */
-export interface Drift {
+interface Drift {
   /** Number of entries that were compared. */
   readonly checked: number;
   /** Number of entries that the index lacked. */

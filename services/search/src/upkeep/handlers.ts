@@ -5,7 +5,7 @@ import type { Indexer } from '../events.js';
 import type { SearchIndex } from '../index/port.js';
 import type { DriftCheck } from './drift.js';
 
-export interface UpkeepParts {
+interface UpkeepParts {
   readonly index: SearchIndex;
   readonly indexer: Pick<Indexer, 'rebuild' | 'lag'>;
   readonly check: DriftCheck;

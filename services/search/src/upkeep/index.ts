@@ -9,7 +9,7 @@ import { createRecheck } from './recheck.js';
 import { type Schedule, startSchedule } from './schedule.js';
 
 /** Keeps the index in sync with the tree where events have not. */
-export interface Upkeep {
+interface Upkeep {
   /** The index that the other parts have to use. */
   readonly index: SearchIndex;
   /** Returns the number of events that wait for the index. Rejects when the broker does not answer. */

@@ -4,7 +4,7 @@ import { type CollectionSpec, inWork, type Store } from '@commonplace/kit/store'
 import type { Indexer } from '../events.js';
 
 /** An operator's request to rebuild the index. There is at most one; it is deleted when the rebuild has succeeded. */
-export interface RebuildRequest extends JobRecord {
+interface RebuildRequest extends JobRecord {
   /** RFC 3339. */
   readonly requestedAt: string;
   readonly dueAt?: string;

@@ -3,7 +3,7 @@ import type { SearchIndex } from '../index/port.js';
 import { pause } from '../pause.js';
 import type { DriftCheck } from './drift.js';
 
-export interface RecheckParts {
+interface RecheckParts {
   readonly check: Pick<DriftCheck, 'of'>;
   readonly log: Log;
   /** Milliseconds between a write and its check; 2,000 by default. */
@@ -11,7 +11,7 @@ export interface RecheckParts {
 }
 
 /** Checks writes to an index that other processes write to as well. */
-export interface Recheck {
+interface Recheck {
   /** Wraps an index so that its writes are checked. */
   watch(index: SearchIndex): SearchIndex;
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import type { Log } from '@commonplace/kit/log';
 import { pause } from '../pause.js';
 import type { DriftCheck } from './drift.js';
 
-export interface ScheduleParts {
+interface ScheduleParts {
   readonly check: DriftCheck;
   /** Builds an index that is empty or incomplete, as one whose server has lost it. */
   readonly ensureBuilt: (signal: AbortSignal) => Promise<void>;

@@ -13,7 +13,7 @@ import {
 import type { CountedTokens } from '../embedding/port.js';
 
 /** Tenant, person and model to which tokens are attributed. `tenant` is as in `RecordUsageRequest`. */
-export interface TokenUse extends Partial<UsageAttribution> {
+interface TokenUse extends Partial<UsageAttribution> {
   readonly tenant: string;
   readonly feature: 'search' | 'embedding';
   readonly model: string;
@@ -29,7 +29,7 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly metering: Pick<Client<MeteringService>, 'recordUsage'>;
   readonly systemCall: () => CallOptions;
   readonly log: Log;

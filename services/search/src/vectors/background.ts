@@ -7,7 +7,7 @@ import type { ChunkVector, EntryVectors, SearchIndex, UnembeddedEntry, VectorSta
 import { pause } from '../pause.js';
 import { createKnownPassages, type KnownPassages } from './known-passages.js';
 
-export interface EmbeddingParts {
+interface EmbeddingParts {
   readonly index: SearchIndex;
   /** Model that all entries are to be embedded with. */
   readonly embedder: Embedder;

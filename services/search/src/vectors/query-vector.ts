@@ -10,7 +10,7 @@ export interface QueryVector extends ModelVector {
 }
 
 /** Why there is no vector: embeddings are off, nothing is embedded yet, or the model fails or is too slow. */
-export type NoVector = 'off' | 'no vectors' | 'no answer';
+type NoVector = 'off' | 'no vectors' | 'no answer';
 
 /** Embeds a query. Calls `count` with the model and the tokens that were sent to a provider. */
 export type EmbedQuery = (words: string, count?: CountQuery) => Promise<QueryVector | NoVector>;

@@ -18,7 +18,7 @@ import type { Workspace } from '../stores/workspaces.js';
 import { toActor } from '../wire/workspace.js';
 import type { SeenWorkspace } from './seen.js';
 
-export interface Archived {
+interface Archived {
   readonly workspace: Workspace;
   readonly archive: Archive;
 }

@@ -62,7 +62,7 @@ function idOf(state: string): string {
 }
 
 /** The outcome of an authorization. */
-export interface Completed {
+interface Completed {
   readonly connector: Connector;
   readonly connection?: Connection;
   /** The reason why there is no connection, as the external system's error code. */

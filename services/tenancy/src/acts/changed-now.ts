@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { Parts } from '../parts.js';
 
 /** Who changed a record, and when. */
-export interface Change {
+interface Change {
   readonly updatedBy: Actor;
   readonly updatedAt: string;
 }

@@ -7,7 +7,7 @@ import { type OrgMember, personKeyOf } from '../stores/org-members.js';
 import { noSuchPerson } from './people.js';
 
 /** A person's place in a group, and whether this call has created it. */
-export interface PutPlace {
+interface PutPlace {
   readonly place: GroupMember;
   readonly member: OrgMember;
   readonly isNew: boolean;

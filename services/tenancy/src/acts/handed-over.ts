@@ -5,7 +5,7 @@ import type { OrgMember } from '../stores/org-members.js';
 import { orgsOf, workspacesOf } from './seen.js';
 
 /** What goes to the successor of a removed member; undefined what cannot be counted at present. */
-export interface HandedOver {
+interface HandedOver {
   readonly agents: number | undefined;
   readonly automations: number | undefined;
 }

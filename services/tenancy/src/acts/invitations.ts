@@ -11,7 +11,7 @@ import type { OrgMember } from '../stores/org-members.js';
 import { changedNow } from './changed-now.js';
 
 /** The contents of a new invitation. */
-export type Offer = Omit<Invitation, 'id' | 'version' | 'tokenHash' | 'emailFold' | 'createdAt' | 'expiresAt'>;
+type Offer = Omit<Invitation, 'id' | 'version' | 'tokenHash' | 'emailFold' | 'createdAt' | 'expiresAt'>;
 
 /**
  * Creates an invitation and e-mails it if e-mail is configured. Returns its one-time link, which the response shows

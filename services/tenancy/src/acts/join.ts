@@ -37,7 +37,7 @@ export function ownerOf(org: Pick<Org, 'id'>, caller: Caller, now: string): Omit
 }
 
 /** A person about to become a member of a workspace. */
-export interface NewMember {
+interface NewMember {
   readonly workspace: Pick<Workspace, 'id' | 'tenant' | 'orgId'>;
   readonly person: Person;
   readonly role: WorkspaceRole;

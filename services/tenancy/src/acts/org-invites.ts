@@ -15,7 +15,7 @@ import { expiryOf, issueInvitation, revokeInvitations } from './invitations.js';
 import { personByEmail, personById, requireOneOf } from './people.js';
 
 /** The person or address that an invitation is for. */
-export interface Invitee {
+interface Invitee {
   readonly email: string;
   readonly name: string;
   /** Id of the registered person with that address, if any. */
@@ -27,7 +27,7 @@ export interface Invitee {
 }
 
 /** An invited membership and the link that accepts it. */
-export interface SentInvitation {
+interface SentInvitation {
   readonly member: OrgMember;
   readonly url: string;
 }

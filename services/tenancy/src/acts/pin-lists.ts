@@ -60,7 +60,7 @@ export function requirePinRole(access: WorkspaceAccess, visibility: PinVisibilit
 }
 
 /** Selects a pin by its id or by its item. `visibility` picks the list if the item may be in both. */
-export interface PinSelector {
+interface PinSelector {
   readonly pinId?: string | undefined;
   readonly item?: ItemRef | undefined;
   readonly visibility?: PinVisibility | undefined;

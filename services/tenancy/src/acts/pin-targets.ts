@@ -7,7 +7,7 @@ import {
 import { type ItemRef, type ItemType, isSameItem, type PinVisibility } from '../stores/pins.js';
 
 /** A pinned item, named in one of the two accepted ways. */
-export interface NamedItem {
+interface NamedItem {
   readonly resourceId?: string | undefined;
   readonly item?: PinTarget | undefined;
 }

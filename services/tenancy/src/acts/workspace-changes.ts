@@ -25,7 +25,7 @@ export function requireCreator(access: OrgAccess): void {
 }
 
 /** The validated fields of a new workspace. */
-export interface WorkspaceDraft {
+interface WorkspaceDraft {
   readonly defaultRole: DefaultRole | undefined;
   readonly settings: WorkspaceSettings;
 }
@@ -53,7 +53,7 @@ function readRole(name: WorkspaceRoleName | undefined, hasOrg: boolean): Default
 }
 
 /** The result of applying a template to a workspace. */
-export interface Applied {
+interface Applied {
   readonly templateId: string;
   readonly templateStatus: 'running' | 'completed';
   readonly resources: number;

@@ -26,7 +26,7 @@ import { holdOrgMember } from './owners.js';
 import { noSuchPerson, personByEmail, personById, requireOneOf } from './people.js';
 
 /** A membership of a workspace; with a link if the person is only invited. */
-export interface Added {
+interface Added {
   readonly member: WorkspaceMember;
   readonly url?: string;
   readonly sentAgain?: boolean;

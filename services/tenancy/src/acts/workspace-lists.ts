@@ -19,7 +19,7 @@ import type { OrgAccess } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
 import { joinedWorkspaces, type SeenWorkspace } from './seen.js';
 
-export interface WorkspacePage {
+interface WorkspacePage {
   readonly items: readonly SeenWorkspace[];
   readonly page: Page;
 }

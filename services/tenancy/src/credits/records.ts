@@ -136,7 +136,7 @@ export interface UsageRecord extends StoredRecord, Attribution {
   readonly requests: number;
 }
 
-export const usageCollection: CollectionSpec<UsageRecord> = {
+const usageCollection: CollectionSpec<UsageRecord> = {
   name: 'usage',
   indexes: [{ fields: ['tenant', 'interval', 'at'] }, { fields: ['tenant', 'userId', 'interval', 'at'] }],
 };

@@ -1,6 +1,6 @@
 import type { Mail } from '@commonplace/platform/mail';
 
-export interface InvitationMail {
+interface InvitationMail {
   readonly email: string;
   readonly inviterName: string;
   /** Name of the Org or workspace. */

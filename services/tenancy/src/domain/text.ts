@@ -11,7 +11,7 @@ export function searchText(name: string, email: string): string {
 }
 
 /** Returns the folded part of an address after the `@`. */
-export function domainOf(email: string): string {
+function domainOf(email: string): string {
   return foldEmail(email).slice(email.trim().lastIndexOf('@') + 1);
 }
 

@@ -4,7 +4,7 @@ import { FULL_ORG_ROLES, type OrgRole } from '../domain/roles.js';
 import { foldEmail } from '../domain/text.js';
 import { findAllWhere, findOne } from './all.js';
 
-export type OrgMemberStatus = 'invited' | 'active' | 'suspended' | 'removed';
+type OrgMemberStatus = 'invited' | 'active' | 'suspended' | 'removed';
 
 /** A person's membership of an Org, from the invitation on. */
 export interface OrgMember extends StoredRecord {

@@ -21,7 +21,7 @@ export interface Quotas {
 }
 
 /** The stores whose records are counted. */
-export interface QuotaStores {
+interface QuotaStores {
   readonly orgMembers: OrgMembers;
   readonly groups: Groups;
   readonly connectors: Connectors;

@@ -53,7 +53,7 @@ export function toConnection(connection: Connection, now: string): ConnectionMes
   };
 }
 
-export function statusOf({ status, expiresAt, renewable }: Connection, now: string): Connection['status'] | 'expired' {
+function statusOf({ status, expiresAt, renewable }: Connection, now: string): Connection['status'] | 'expired' {
   return status === 'active' && !renewable && expiresAt !== undefined && expiresAt <= now ? 'expired' : status;
 }
 

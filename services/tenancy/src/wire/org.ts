@@ -8,7 +8,7 @@ import { fullOrgSettings, type OrgSettings } from '../domain/org-settings.js';
 import { orgRoleAtLeast, orgRoleName, workspaceRoleName } from '../domain/roles.js';
 import type { OrgAccess } from '../policy.js';
 
-export interface OrgCounts {
+interface OrgCounts {
   readonly members: number;
   readonly workspaces: number;
 }

@@ -11,7 +11,7 @@ export interface ApiDocument {
   };
 }
 
-export interface ApiOperation {
+interface ApiOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -26,7 +26,7 @@ export interface ApiOperation {
   readonly 'x-codeSamples'?: readonly { readonly label: string; readonly source: string }[];
 }
 
-export interface ApiResponse {
+interface ApiResponse {
   readonly $ref?: string;
   readonly description?: string;
   readonly content?: Content;

@@ -4,7 +4,7 @@ import type { ApiDocument } from './model.js';
 export const SCHEMAS_PATH = '/docs/api/schemas';
 
 /** One line of a table of fields. */
-export interface FieldLine {
+interface FieldLine {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;

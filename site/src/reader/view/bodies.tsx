@@ -192,7 +192,7 @@ function File({ contentType, sizeBytes, path, isImage, name }: FileBody & { name
   );
 }
 
-export function sizeText(bytes: number): string {
+function sizeText(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
   const unit = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);
   const size = bytes / 1000 ** unit;

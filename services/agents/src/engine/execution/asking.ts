@@ -13,7 +13,7 @@ import type { Admission } from './gate.js';
 import type { RunScope } from './scope.js';
 
 /** A call that needs a person's decision. */
-export interface AskedCall {
+interface AskedCall {
   readonly tool: Tool;
   readonly plan: ToolPlan;
   readonly step: StepRecord;

@@ -8,7 +8,7 @@ import { conversationOf, historyOf } from '../prompt.js';
 import type { RunScope } from './scope.js';
 
 /** The earlier messages of a session or a conversation, as a run receives them. */
-export interface History {
+interface History {
   readonly messages: readonly ModelMessage[];
   /** Number of earlier messages that exceed the limit of a prompt. */
   readonly omitted: number;

@@ -19,7 +19,7 @@ const RETRY_MS = 500;
 const MAX_RETRY_MS = 30_000;
 
 /** The input of each turn of the model. */
-export interface TurnInput {
+interface TurnInput {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly history: readonly ModelMessage[];
   /** Number of earlier messages that no prompt contains. */

@@ -5,7 +5,7 @@ import { InvalidArguments, type ToolContext } from './tool.js';
 type TargetParts = Pick<Parts, 'index'>;
 
 /** The place of a write: a resource, or the root of a workspace. */
-export type Target = Pick<AccessibleResource, 'boundaryId' | 'isShared' | 'name'>;
+type Target = Pick<AccessibleResource, 'boundaryId' | 'isShared' | 'name'>;
 
 /** Returns a resource in the run's workspace that the run can read; undefined if there is none. */
 export async function findTarget(

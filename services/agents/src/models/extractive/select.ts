@@ -9,7 +9,7 @@ export interface Quote {
   readonly text: string;
 }
 
-export interface Selection {
+interface Selection {
   /** The quotes in the order of passages and their sentences. */
   readonly quotes: readonly Quote[];
   /** Whether the quotes contain words of the question; otherwise they are the beginnings of passages close to it. */

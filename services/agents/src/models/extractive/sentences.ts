@@ -1,5 +1,5 @@
 /** A heading, a paragraph, a list item or a table row, as one line. */
-export interface Block {
+interface Block {
   /** The verbatim text without leading markup, with a space for each line break. */
   readonly text: string;
   /** Whether it is a heading. */

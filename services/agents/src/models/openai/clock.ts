@@ -1,5 +1,5 @@
 /** Time limits of a call, in milliseconds. */
-export interface CallLimits {
+interface CallLimits {
   readonly timeoutMs: number;
   /** Without a byte from the provider; undefined for a reply that arrives in one piece. */
   readonly idleMs: number | undefined;

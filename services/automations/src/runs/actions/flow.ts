@@ -47,7 +47,7 @@ export const condition = (): Action => ({
   },
 });
 
-export function decide(holds: boolean, otherwise: unknown): ActionResult {
+function decide(holds: boolean, otherwise: unknown): ActionResult {
   const output = { holds };
   if (holds) return done(output);
   const target = targetOf(otherwise);

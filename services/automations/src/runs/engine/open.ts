@@ -13,7 +13,7 @@ import { laneCollection, runCollection, stepCollection } from '../records.js';
 import { openRunWorker } from './worker.js';
 
 /** The feature of automation runs, with the handlers for runs. */
-export interface RunFeature extends Feature {
+interface RunFeature extends Feature {
   readonly handlers: RunHandlers;
 }
 

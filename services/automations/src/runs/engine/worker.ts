@@ -9,7 +9,7 @@ const LEASE_MS = 15_000;
 const MAX_FAILURES = 8;
 const BACKOFF = { firstMs: 500, maxMs: 10_000 };
 
-export interface RunWorker {
+interface RunWorker {
   readonly queue: Queue<AutomationRunRecord>;
   /** Checks at once whether a run that this process executes was canceled. */
   refresh(runId: string): void;

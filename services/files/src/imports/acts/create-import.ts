@@ -19,7 +19,7 @@ import { type ImportRecord, NO_COUNTS, NOTHING_DONE } from '../stores/records.js
 import { useSource } from './source-bytes.js';
 
 /** Holds a new import, and the upload that it waits for, if any. */
-export interface NewImport {
+interface NewImport {
   readonly record: ImportRecord;
   readonly upload?: Upload;
 }

@@ -12,13 +12,13 @@ export type FetchedImage =
   | { readonly message: string };
 
 /** Holds what one run has left of the limits for images. */
-export interface Budget {
+interface Budget {
   bytes: number;
   /** Epoch milliseconds. */
   readonly until: number;
 }
 
-export interface ImageParts extends Pick<ImportParts, 'settings'> {
+interface ImageParts extends Pick<ImportParts, 'settings'> {
   readonly guard: Pick<Guard, 'fetch'>;
 }
 

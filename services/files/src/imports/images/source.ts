@@ -13,7 +13,7 @@ const FETCH_CONCURRENCY = 4;
 /** Maximum number of images that were not fetched and that a report lists. */
 const MAX_LISTED_IMAGES = 200;
 
-export interface WithImages {
+interface WithImages {
   readonly source: ThreadSource;
   close(): Promise<void>;
 }

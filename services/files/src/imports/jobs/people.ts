@@ -2,7 +2,7 @@ import { isUuid } from '@commonplace/kit/id';
 import type { ImportParts } from '../parts.js';
 import type { ImportRecord } from '../stores/records.js';
 
-export interface Person {
+interface Person {
   readonly id: string;
   readonly name: string;
 }

@@ -32,7 +32,7 @@ export interface RefusedItem {
   readonly resourceId?: string;
 }
 
-export const TYPES: Record<ItemKind, ResourceType> = {
+const TYPES: Record<ItemKind, ResourceType> = {
   folder: ResourceType.FOLDER,
   document: ResourceType.DOCUMENT,
   table: ResourceType.TABLE,

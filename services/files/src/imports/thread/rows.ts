@@ -4,14 +4,14 @@ const CALL_CELLS = 200_000;
 const CALL_CHARACTERS = 3 * 1024 * 1024;
 
 /** Holds a table as a source provides it. */
-export interface TableJson extends ArchiveJson {
+interface TableJson extends ArchiveJson {
   readonly columns?: unknown;
   readonly people?: unknown;
   readonly rows: readonly unknown[];
 }
 
 /** Holds what an archive provides beside a table's columns and rows. */
-export interface ArchiveJson {
+interface ArchiveJson {
   readonly archive?: Partial<ArchivedParts>;
 }
 
@@ -26,7 +26,7 @@ export interface Further {
 type Pieces = () => Generator<Further>;
 
 /** Holds the part of an item's JSON that fits into one call, and generates the rest on demand. */
-export interface SplitContent {
+interface SplitContent {
   readonly first: Buffer;
   readonly further: Pieces | undefined;
 }

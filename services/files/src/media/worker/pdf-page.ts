@@ -2,7 +2,7 @@ import { MediaFailure } from '../failure.js';
 import { withPdf } from './pdfium.js';
 
 /** Raw pixels: red, green, blue and alpha of each. */
-export interface Pixels {
+interface Pixels {
   readonly data: Uint8Array;
   readonly width: number;
   readonly height: number;

@@ -20,7 +20,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { StorageParts } from '../parts.js';
 
-export interface UsageParts extends Pick<StorageParts, 'settings' | 'versions' | 'nodes' | 'systemCall'> {
+interface UsageParts extends Pick<StorageParts, 'settings' | 'versions' | 'nodes' | 'systemCall'> {
   readonly orgs: Client<OrgService>;
   readonly workspaces: Client<WorkspaceService>;
   readonly index: Client<IndexService>;

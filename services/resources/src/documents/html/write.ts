@@ -16,7 +16,7 @@ import { isReadable } from './read.js';
 import { unexpressed } from './rest.js';
 import { type Sanitised, sanitise } from './sanitise.js';
 
-export interface HtmlOptions {
+interface HtmlOptions {
   /**
    * Returns the address for `resource:<id>`, `user:<id>` and `page:<name>`; undefined renders plain text. Without this
    * function, `resource:` addresses are kept and the others are not links.

@@ -1,6 +1,6 @@
 import type { Doc, DocNode, Json, Mark } from '../model/model.js';
 
-export interface JsonNode {
+interface JsonNode {
   [field: string]: Json | undefined;
 }
 

@@ -17,7 +17,7 @@ const CHARS_AT_ONCE = 16 * 1024;
 /** Estimated bytes of a cache entry beside its content. */
 const OVERHEAD_BYTES = 500;
 
-export interface DerivedForms {
+interface DerivedForms {
   /** Returns the payload of a document if it is cached and the same for every reader. */
   known(node: Node, format: DocumentFormat): Payload | undefined;
   /** Returns a stored document in a format, with placeholders for what is hidden from the reader. */

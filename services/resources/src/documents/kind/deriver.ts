@@ -13,7 +13,7 @@ export const MAX_BYTES_AT_ONCE = 512;
 const HEAP_MIB = 384;
 const IDLE_MS = 60_000;
 
-export type DeriverSettings = Pick<Settings, 'documentThreads' | 'documentSeconds' | 'documentsWaiting'>;
+type DeriverSettings = Pick<Settings, 'documentThreads' | 'documentSeconds' | 'documentsWaiting'>;
 
 /** The tenant that a document is parsed for, and the deadline of its request; a tenant alone where no request waits. */
 export type Requester = string | { readonly tenant: string; readonly deadline: number };

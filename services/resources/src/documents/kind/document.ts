@@ -17,7 +17,7 @@ import { createLocated } from './located.js';
 import type { DocumentFormat, StoredContent } from './records.js';
 import { renamesIn } from './redirect.js';
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly contents: Collection<StoredContent>;
   readonly keeper: Keeper;
   readonly settings: Limits;

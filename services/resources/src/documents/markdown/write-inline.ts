@@ -79,7 +79,7 @@ function writeLeaf(node: DocNode, next: DocNode | undefined, writing: InlineTerm
 }
 
 /** Formats an image as Markdown; its alternative text is escaped with the given care. */
-export function formatImage(node: DocNode, care: Care): string {
+function formatImage(node: DocNode, care: Care): string {
   const alt = escapeText(attrText(node, 'alt').replace(/\s*\n\s*/g, '\n'), care);
   return `![${alt}](${formatAddress(attrText(node, 'src'))}${formatTitle(attrText(node, 'title'))})`;
 }

@@ -188,7 +188,7 @@ export function normalizeInline(nodes: readonly DocNode[]): DocNode[] {
 }
 
 /** One step of writing inline content: opens a mark, closes a mark, or writes a node. */
-export type InlineStep =
+type InlineStep =
   | { readonly open: Mark }
   | { readonly close: Mark }
   | { readonly node: DocNode; readonly next: DocNode | undefined };

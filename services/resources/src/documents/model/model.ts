@@ -128,7 +128,7 @@ export function holdsInline(node: DocNode): boolean {
 }
 
 /** Returns whether a node may be inline. Images and HTML may be blocks as well. */
-export const isInline = (node: DocNode): boolean => INLINE.has(node.type);
+const isInline = (node: DocNode): boolean => INLINE.has(node.type);
 
 /** Calls `visit` for every block, in document order, parents first. */
 export function eachBlock(doc: Doc, visit: (block: DocNode, parent: DocNode | undefined) => void): void {

@@ -7,7 +7,7 @@ const library = lazyLibrary<typeof import('htmlparser2')>('htmlparser2', import.
 
 type Attributes = Readonly<Record<string, string>>;
 
-export interface VisiblePage {
+interface VisiblePage {
   /** The page without content that its readers do not see. */
   readonly html: string;
   readonly title: string;

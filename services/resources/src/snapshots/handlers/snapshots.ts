@@ -118,7 +118,7 @@ function reasonFrom(message: ReasonMessage): SnapshotReason | undefined {
   return BY_MESSAGE.get(message);
 }
 
-export function snapshotMessage(snapshot: SnapshotRecord): Snapshot {
+function snapshotMessage(snapshot: SnapshotRecord): Snapshot {
   return {
     id: snapshot.id,
     resourceId: snapshot.resourceId,

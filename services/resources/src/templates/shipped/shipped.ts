@@ -1,5 +1,5 @@
 /** An item of a template that comes with the product. Other items link to it by `resource:@key`. */
-export interface ShippedItem {
+interface ShippedItem {
   readonly key?: string;
   readonly type: 'folder' | 'document' | 'table';
   readonly name: string;

@@ -10,7 +10,7 @@ import type { TransferParts } from '../parts.js';
 import { shownActor } from './people.js';
 import type { ArchiveTerms } from './pieces.js';
 
-export interface ShownColumn {
+interface ShownColumn {
   readonly id: string;
   readonly name: string;
   readonly type: ColumnType;

@@ -136,7 +136,7 @@ const REFERENCE = new RegExp(`resource:(${UUID_PATTERN})`, 'g');
 const FORMATS: readonly string[] = ['markdown', 'html', 'text', 'json'];
 
 /** Returns a document's text in its original format. */
-export async function documentInput(
+async function documentInput(
   parts: Pick<TransferParts, 'kinds'>,
   tenant: string,
   { format, text: given }: ArchiveJson,
@@ -156,7 +156,7 @@ export async function documentInput(
 const ARTIFACT_FIELDS = ['artifact_type', 'language', 'source', 'title', 'entry'];
 
 /** Returns an artifact's fields; leaves out assets that were not imported. */
-export function artifactInput(given: ArchiveJson, renamed: Renaming): ContentInput {
+function artifactInput(given: ArchiveJson, renamed: Renaming): ContentInput {
   const assets = recordsIn(given.assets).flatMap(({ name, resource_id: old }) => {
     const id = typeof old === 'string' ? renamed(old) : undefined;
     return id === undefined ? [] : [{ name, resource_id: id }];

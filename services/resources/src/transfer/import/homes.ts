@@ -15,7 +15,7 @@ interface Home {
   last: string | null;
 }
 
-export interface ItemPlace {
+interface ItemPlace {
   readonly destination: Destination;
   readonly position: string;
 }

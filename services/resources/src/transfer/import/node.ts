@@ -122,12 +122,12 @@ function authorOf({ createdBy }: ImportItem, { label, administers }: ItemTerms, 
   return administers || createdBy.id === caller.userId ? actorFrom(createdBy) : label;
 }
 
-export function fileState({ contentType, sizeBytes, status }: Omit<FileState, 'revision'>, revision: string) {
+function fileState({ contentType, sizeBytes, status }: Omit<FileState, 'revision'>, revision: string) {
   return { contentType, sizeBytes, status, revision };
 }
 
 /** Returns an item's metadata; leaves it out with a warning if it is too long. */
-export function metadataOf({ metadataJson }: ImportItem, warnings: string[]): string | undefined {
+function metadataOf({ metadataJson }: ImportItem, warnings: string[]): string | undefined {
   if (metadataJson.length === 0) return undefined;
   if (metadataJson.length <= MAX_METADATA_BYTES) return metadataJson.toString();
   warnings.push(`The metadata was left out: it has more than ${MAX_METADATA_BYTES} bytes.`);

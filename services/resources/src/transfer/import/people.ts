@@ -5,7 +5,7 @@ import type { TransferParts } from '../parts.js';
 import { type ArchiveJson, textIn } from './archive-json.js';
 
 /** An actor named in an archive, resolved to this installation. */
-export interface KnownActor {
+interface KnownActor {
   readonly actor: Actor;
   /** Whether it is a person of this tenant whom the importer may name. */
   readonly known: boolean;

@@ -3,7 +3,7 @@ import { whileWanted } from '../signal.js';
 import { type Lane, openLane } from './lane.js';
 import type { LocalModel } from './model.js';
 
-export interface LocalSettings {
+interface LocalSettings {
   /** Processor threads for documents. */
   readonly threads: number;
   /** Milliseconds without work after which a process of the model ends. */

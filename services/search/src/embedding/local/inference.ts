@@ -5,7 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ProcessData } from './protocol.js';
 
 /** A loaded model. */
-export interface Inference {
+interface Inference {
   /** Returns the vectors of the texts, each of length 1, concatenated. */
   embed(texts: readonly string[]): Promise<Float32Array>;
 }

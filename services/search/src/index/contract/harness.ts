@@ -63,8 +63,8 @@ export function chunk(vector: Float32Array, start = 0, end = 1_000_000): ChunkVe
   return { start, end, vector };
 }
 
-export type QueryOptions = Partial<Omit<IndexQuery, 'plan'>>;
-export type VectorQueryOptions = Partial<Omit<VectorQuery, 'vector'>>;
+type QueryOptions = Partial<Omit<IndexQuery, 'plan'>>;
+type VectorQueryOptions = Partial<Omit<VectorQuery, 'vector'>>;
 
 export interface Bench {
   readonly index: SearchIndex;

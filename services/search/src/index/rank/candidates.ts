@@ -24,7 +24,7 @@ export interface Candidate {
   readonly near: NearHit | undefined;
 }
 
-export interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete'> {
+interface Candidates extends Pick<IndexAnswer, 'facets' | 'total' | 'totalIsEstimate' | 'complete'> {
   /** Best first; all results except those by words alone beyond the window. */
   readonly list: readonly Candidate[];
 }

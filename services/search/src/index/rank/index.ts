@@ -3,7 +3,7 @@ import { type Candidate, type RankSource, rankByMeaning } from './candidates.js'
 import { describeByQueries } from './describe.js';
 
 /** Returns candidates with what is shown of them, in the same order. */
-export type Describe = (
+type Describe = (
   index: RankSource,
   query: RankQuery,
   candidates: readonly Candidate[],

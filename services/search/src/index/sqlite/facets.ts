@@ -15,7 +15,7 @@ export function facetColumns(facets: readonly FacetName[]): string {
   return facets.map((facet) => COLUMNS[facet]).join(', ');
 }
 
-export type FacetCounts = Partial<Record<FacetName, [string, number][]>>;
+type FacetCounts = Partial<Record<FacetName, [string, number][]>>;
 
 /** Counts the values in such columns, most frequent first. */
 export function countFacets(facets: readonly FacetName[], rows: readonly (readonly unknown[])[]): FacetCounts {

@@ -32,7 +32,7 @@ export interface Tenant {
   lengths?: Lengths;
 }
 
-export interface WorkspaceCount {
+interface WorkspaceCount {
   readonly tenant: Tenant;
   count: number;
   /** Sum of the lengths of all its entries. */

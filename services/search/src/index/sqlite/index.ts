@@ -23,7 +23,7 @@ const MAX_CACHED_ANSWER_CHARS = 8_000_000;
 /** Entries that are added to a new index at once, so that searches do not wait long. */
 const FILLED_AT_ONCE = 48;
 
-export interface SqliteIndexOptions {
+interface SqliteIndexOptions {
   /** Path of the index file, which is created if it is missing. */
   readonly path: string;
   /** Whether answers are cached until the next write; true by default. */

@@ -13,13 +13,13 @@ import { createTop } from './top.js';
 import { exactly, type Total } from './totals.js';
 
 /** Holds the groups to match, those that raise the score, and those to exclude. */
-export interface SearchPatterns {
+interface SearchPatterns {
   readonly groups: readonly GroupPatterns[];
   readonly boosts: readonly Patterns[];
   readonly excluded: readonly Patterns[];
 }
 
-export interface Page extends Total {
+interface Page extends Total {
   /** Returns all matching rows. */
   rows(): number[];
   readonly ranked: readonly { readonly row: number; readonly score: number }[];

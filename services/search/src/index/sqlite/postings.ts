@@ -118,7 +118,7 @@ function summed(a: List, b: List): List {
 }
 
 /** Describes what a change of texts affects. */
-export interface ChangeEffect {
+interface ChangeEffect {
   readonly tenants: ReadonlySet<number>;
   readonly rows: readonly number[];
   /** Terms of the new texts. */

@@ -16,7 +16,7 @@ export interface Slab {
   firsts: Uint32Array;
 }
 
-export const DEAD = 0xffff_ffff;
+const DEAD = 0xffff_ffff;
 
 export function createSlab(dimensions: number): Slab {
   return {

@@ -9,7 +9,7 @@ export interface GroupPostings {
   readonly times: number;
 }
 
-export interface TallyResult {
+interface TallyResult {
   /** Rows that match a group and are not excluded, as offsets from the tenant's first. */
   readonly offsets: number[];
   readonly weights: Float32Array;

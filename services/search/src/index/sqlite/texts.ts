@@ -23,7 +23,7 @@ function storedText({ db, texts: kept }: IndexFile, row: number): StoredText {
   return stored;
 }
 
-export interface HitParts {
+interface HitParts {
   readonly row: number;
   readonly score: number;
   readonly groups: readonly Patterns[];

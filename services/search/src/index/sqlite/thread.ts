@@ -4,7 +4,7 @@ import { IndexFailure } from '../port.js';
 import type { Reply, Task, ThreadData } from './protocol.js';
 
 /** A thread that runs tasks; after a crash the next task starts it again. */
-export interface IndexThread {
+interface IndexThread {
   /** Runs a task. Rejects with `IndexFailure`. */
   do(task: Task): Promise<unknown>;
   close(): Promise<void>;

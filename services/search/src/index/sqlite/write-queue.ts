@@ -15,7 +15,7 @@ interface PendingChange {
   readonly call: Call;
 }
 
-export interface WriteQueue {
+interface WriteQueue {
   push(changes: readonly Change[], done: Done): void;
   /** Calls `work` when all earlier writes are done. */
   after(work: () => void): void;

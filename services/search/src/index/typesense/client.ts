@@ -26,7 +26,7 @@ export interface SearchResult {
 }
 
 /** Result of one line of an import. */
-export type Line = 'ok' | 'exists' | 'missing';
+type Line = 'ok' | 'exists' | 'missing';
 export type Action = 'create' | 'update' | 'upsert';
 
 /** Sends requests to Typesense by its own client. Each has a deadline; failures reject with `IndexFailure`. */

@@ -10,7 +10,7 @@ import { digest, pairToken, prefixToken, type Token, termToken, valueToken } fro
  * Holds the properties of an entry that decide about access and filters: all of a document that does not depend on its
  * texts.
  */
-export type Access = Document & {
+type Access = Document & {
   readonly workspace: Token;
   readonly boundary: Token;
   readonly ancestors: readonly Token[];
@@ -102,7 +102,7 @@ export function accessDocument(entry: IndexEntry): Document & { readonly access_
   return { ...access, ...stateOf(entry), access_hash: digest(JSON.stringify(access), 16) };
 }
 
-export interface Comments {
+interface Comments {
   readonly document: { readonly comments: string; readonly comments_terms: string; readonly comments_parts: string };
   readonly words: Iterable<string>;
 }
@@ -115,7 +115,7 @@ export function commentsOf(entry: IndexEntry): Comments {
   return { document: { comments, comments_terms: tokens.join(' '), comments_parts: partsOf(terms, tokens) }, words };
 }
 
-export interface WholeDocument {
+interface WholeDocument {
   readonly document: Document;
   readonly partition: Token;
   /** The words of the texts as they are written. */

@@ -11,7 +11,7 @@ export function among(field: string, tokens: readonly Token[]): Filter {
 }
 
 /** Requires that a list contains none of the values, or that a scalar field equals none. */
-export function without(field: string, tokens: readonly Token[]): Filter {
+function without(field: string, tokens: readonly Token[]): Filter {
   return `${field}:!=[${tokens.map((token) => `\`${token}\``).join(',')}]` as Filter;
 }
 

@@ -11,7 +11,7 @@ import { tokenValue } from './tokens.js';
 /** Fields of a document that a hit needs. */
 export const HIT_FIELDS = 'entry,name,text,comments,type';
 
-export interface HitParts {
+interface HitParts {
   readonly document: Document;
   readonly score: number;
   readonly groups: readonly Patterns[];

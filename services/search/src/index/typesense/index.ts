@@ -25,7 +25,7 @@ import { type Token, tokenValue } from './tokens.js';
 import { dropUnkept, presentWith, presentWithout, putVectors } from './vectors.js';
 import { applyChanges, fill, foldChanges } from './write.js';
 
-export interface TypesenseIndexOptions extends ServerOptions {
+interface TypesenseIndexOptions extends ServerOptions {
   /** Prefix of the names of all collections and aliases of an installation: letters `a-z` and digits. */
   readonly prefix: string;
 }

@@ -3,7 +3,7 @@ import { IndexFailure } from '../port.js';
 import { openServer, type ServerOptions } from './client.js';
 import { createTypesenseHold, holderOf } from './holder.js';
 
-export interface TypesenseInstallationOptions extends ServerOptions {
+interface TypesenseInstallationOptions extends ServerOptions {
   /** Prefix of the names of all collections of an installation. */
   readonly prefix: string;
 }

@@ -4,7 +4,7 @@ import type { Server } from './client.js';
 import { both, type Filter } from './filter.js';
 
 /** A lease on rebuilding, which one process of an installation holds at a time. */
-export interface Lock {
+interface Lock {
   /** Throws `IndexFailure` once another process holds the lease. */
   check(): void;
   release(): Promise<void>;

@@ -6,7 +6,7 @@ import { documentsById, PAGE } from './lookup.js';
 import type { ModelRecord, Models } from './models.js';
 import type { Token } from './tokens.js';
 
-export interface NearestParts {
+interface NearestParts {
   readonly server: Server;
   readonly models: Models;
   /** Collection or alias of the entries. */

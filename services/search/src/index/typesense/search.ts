@@ -15,7 +15,7 @@ import { type Token, valueToken } from './tokens.js';
 import { vocabularyFor } from './vocabulary.js';
 import { type Counts, type SearchPatterns, type WeighedHit, weigh } from './weigh.js';
 
-export interface SearchParts {
+interface SearchParts {
   readonly server: Server;
   readonly names: Names;
   /** Partition of each workspace's words, which never changes. */

@@ -19,7 +19,7 @@ import { embeddedOf, followEntries, type VectorParts } from './vectors.js';
 import { wordDocuments } from './vocabulary.js';
 
 /** The last change of an entry in a call. */
-export interface Change {
+interface Change {
   readonly id: Token;
   /** Undefined when the entry is removed. */
   readonly entry?: IndexEntry;
@@ -27,7 +27,7 @@ export interface Change {
   readonly anew: boolean;
 }
 
-export interface WriteParts extends VectorParts {
+interface WriteParts extends VectorParts {
   /** Words that an index is known to contain: `collection id`. */
   readonly knownWords: LRUCache<string, true>;
 }

@@ -6,13 +6,13 @@ import type { CreditParts } from '../parts.js';
 import type { AccountRecord, CreditRecords, Payer, SourceType } from '../records.js';
 
 /** Cause of the ledger entries of a change. */
-export interface EntrySource {
+interface EntrySource {
   readonly sourceType?: SourceType;
   readonly sourceId?: string;
   readonly userId?: string;
 }
 
-export interface OpenAccount {
+interface OpenAccount {
   readonly book: Book;
   /** Writes the account and the entries of all changes. */
   save(source: EntrySource): void;

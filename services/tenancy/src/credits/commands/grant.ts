@@ -6,7 +6,7 @@ import type { CreditParts } from '../parts.js';
 import type { CreditRecords, Payer } from '../records.js';
 import { openAccount } from './account.js';
 
-export interface NewGrant {
+interface NewGrant {
   readonly kind: GrantKind;
   readonly amount: Micros;
   readonly expiresAt?: string;

@@ -10,7 +10,7 @@ import { type Attribution, type Key, keyId, type Payer, type ReservationRecord }
 import { openAccount } from './account.js';
 import { findPayer } from './payer.js';
 
-export interface Reservation {
+interface Reservation {
   readonly key: Key;
   readonly tenant: string;
   readonly amount: Micros;

@@ -4,7 +4,7 @@
  */
 export type Micros = number;
 
-export const MICROS_PER_CREDIT = 1_000_000;
+const MICROS_PER_CREDIT = 1_000_000;
 /** Maximum amount of one call, a million credits. */
 export const MAX_CALL: Micros = 1_000_000 * MICROS_PER_CREDIT;
 /** Maximum amount of one grant, and of a tenant's balance: a billion credits. */

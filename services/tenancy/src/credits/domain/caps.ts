@@ -2,7 +2,7 @@ import { type Micros, ofCredits } from './amounts.js';
 import { type AccountState, availableOf } from './book.js';
 import type { UsageTerms } from './settings.js';
 
-export type CapName = 'per_run' | 'per_member' | 'tenant';
+type CapName = 'per_run' | 'per_member' | 'tenant';
 export type CapState = 'ok' | 'warning' | 'reached' | 'overage';
 
 /** A cap, and how much of it is used or reserved. */

@@ -24,7 +24,7 @@ export function startOf(at: string, granularity: Granularity): string {
 }
 
 /** Returns the beginning of the next hour, day or month after one that begins at `start`. */
-export function nextOf(start: string, granularity: Granularity): string {
+function nextOf(start: string, granularity: Granularity): string {
   const time = new Date(start);
   if (granularity === 'month') time.setUTCMonth(time.getUTCMonth() + 1);
   else if (granularity === 'day') time.setUTCDate(time.getUTCDate() + 1);

@@ -7,7 +7,7 @@ import type { Attribution, UsageRecord } from '../records.js';
 export type Dimension = keyof Attribution;
 
 /** Selects the usage to sum. */
-export interface UsageSelection {
+interface UsageSelection {
   readonly tenant: string;
   /** Whole hours, days or months. */
   readonly period: Period;

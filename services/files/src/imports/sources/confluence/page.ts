@@ -6,9 +6,9 @@ import type { ItemContent } from '../port.js';
 import { confluenceRule } from './rule.js';
 
 /** Original names of a page's attachments, by the path of their entry. */
-export type Attachments = ReadonlyMap<string, string>;
+type Attachments = ReadonlyMap<string, string>;
 
-export interface ConfluencePage {
+interface ConfluencePage {
   readonly content: ItemContent;
   readonly attachments: Attachments;
   /** Path of the parent page within the export, from the breadcrumbs. */

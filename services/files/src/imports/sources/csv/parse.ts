@@ -12,7 +12,7 @@ const library = lazyLibrary<typeof Papa>('papaparse', import.meta.url);
 export const MAX_CSV_BYTES = 64 * 1024 * 1024;
 const DELIMITERS = [',', ';', '\t', '|'];
 
-export type CsvOptions = NonNullable<SourceOptions['csv']>;
+type CsvOptions = NonNullable<SourceOptions['csv']>;
 
 interface DecodedText {
   readonly text: string;

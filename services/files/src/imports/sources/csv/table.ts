@@ -15,14 +15,14 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-export interface Column {
+interface Column {
   readonly id: string;
   readonly name: string;
   readonly type: string;
   readonly options?: Readonly<Record<string, unknown>>;
 }
 
-export interface TableInput {
+interface TableInput {
   readonly header: readonly Value[];
   readonly rows: readonly (readonly Value[])[];
   /** Whether the types of columns are detected from their values. */

@@ -14,7 +14,7 @@ import {
 export type Cell = null | string | number | boolean | object;
 
 /** Describes the type of a column, and how its values become cells. */
-export interface ColumnShape {
+interface ColumnShape {
   readonly type: string;
   readonly options?: Readonly<Record<string, unknown>>;
   cell(value: Value): Cell;

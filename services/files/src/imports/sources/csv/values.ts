@@ -20,7 +20,7 @@ const MONTHS = 'january february march april may june july august september octo
 export type DayOrder = 'day' | 'month' | undefined;
 
 /** Holds a day, or a moment if a time is given. */
-export interface DayOrTime {
+interface DayOrTime {
   readonly day: string;
   /** `HH:MM:SS.mmm`, followed by the zone; `Z` if none is given. */
   readonly time?: string;
@@ -105,7 +105,7 @@ const COMMA = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?$/;
 const MAX_DIGITS = 15;
 
 /** How the numbers of a column are written: as in JSON, with thousands separators, or with a decimal comma. */
-export type NumberForm = 'plain' | 'grouped' | 'comma';
+type NumberForm = 'plain' | 'grouped' | 'comma';
 
 function digitsOf(text: string, form: NumberForm): string {
   if (form === 'grouped') return text.replaceAll(',', '');

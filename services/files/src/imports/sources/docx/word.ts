@@ -41,7 +41,7 @@ const rule: Rule = (element, losses) => {
 };
 
 /** Converts a Word page to an item's content. A first paragraph in the style Title becomes the title. */
-export function contentOf(page: WordPage): ItemContent {
+function contentOf(page: WordPage): ItemContent {
   const { title, subject, creator, keywords, description, category, language, lastModifiedBy } = page.properties;
   const root = parseTree(page.html);
   const first = root.children.findIndex((node) => textOf(node) !== '' || isElement(node));

@@ -4,12 +4,12 @@ import { createLosses, type Losses } from '../common/warnings.js';
 import { childrenOf, type Element, find, isElement, type Node, rawText, textOf } from './dom.js';
 
 /** What replaces an element: nothing (`drop`), its content (`unwrap`), or these nodes. */
-export type Change = 'drop' | 'unwrap' | readonly Node[];
+type Change = 'drop' | 'unwrap' | readonly Node[];
 
 /** Converts an element that is specific to a tool. Returns undefined to apply the general conversion. */
 export type Rule = (element: Element, losses: Losses) => Change | undefined;
 
-export interface CleanedHtml {
+interface CleanedHtml {
   readonly html: string;
   readonly losses: Losses;
 }
@@ -60,7 +60,7 @@ export function element(
   return made;
 }
 
-export const link = (href: string, words: string): Element => element('a', { href }, words);
+const link = (href: string, words: string): Element => element('a', { href }, words);
 
 /** Characters of a style attribute that are evaluated. */
 const MAX_STYLE = 2000;

@@ -120,7 +120,7 @@ function withoutTitle(node: Element, title: string, level = 1): Element {
 const hasImage = (element: Element): boolean => findNamed(element, 'img') !== undefined;
 
 /** Returns the title of a page: that of its head, or its first heading if the head's title adds the site's name. */
-export function titleOf(root: Element, main: Element): string | undefined {
+function titleOf(root: Element, main: Element): string | undefined {
   const named = textOf(titleNode(root));
   const heading = textOf(findNamed(main, 'h1'));
   if (heading !== '' && (named === '' || (named !== heading && named.includes(heading)))) return heading;

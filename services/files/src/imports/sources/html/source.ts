@@ -12,7 +12,7 @@ const PRESENTATION = new Set('css scss less js mjs cjs map woff woff2 ttf otf eo
 /** Ends of a page's path that links may omit. */
 const ENDINGS = ['.html', '.htm', '/index.html', '/index.htm'];
 
-export const isPage = (path: string): boolean => PAGES.has(extensionOf(path));
+const isPage = (path: string): boolean => PAGES.has(extensionOf(path));
 const isIndex = (path: string): boolean => /^(?:index|default)$/i.test(stemOf(path));
 const withoutExtension = (path: string): string => path.replace(/\.[^./]+$/, '');
 

@@ -4,7 +4,7 @@ import { cleanHtml, isBlank } from './clean.js';
 import { findNamed, isElement, type Node, parseTree, textOf } from './dom.js';
 
 /** Holds a part of a document that begins with a heading of level 1; the first part may lack one. */
-export interface Section {
+interface Section {
   readonly title?: string;
   readonly html: string;
 }

@@ -6,7 +6,7 @@ import { frontMatterLength } from './front-matter.js';
 import { headingText } from './page.js';
 
 /** Holds what follows a heading of level 1, or with the front matter what precedes the first one. */
-export interface Section {
+interface Section {
   readonly title?: string;
   readonly markdown: string;
 }

@@ -2,7 +2,7 @@ import { sourceItem } from '../common/item.js';
 import type { Entry, Source, SourceItem } from '../port.js';
 import { baseName, folderOf, isImage, isIndex, isJunk, isPage, nameOfPage } from './names.js';
 
-export interface Tree {
+interface Tree {
   readonly items: readonly SourceItem[];
   /** The page that represents a folder, by the folder's path. */
   readonly indexes: ReadonlyMap<string, string>;

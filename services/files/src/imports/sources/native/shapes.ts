@@ -9,7 +9,7 @@ export interface Manifest {
 }
 
 /** Describes an actor in an archive. */
-export interface ArchivedActor {
+interface ArchivedActor {
   readonly type: string;
   readonly id: string;
   readonly name: string;

@@ -17,7 +17,7 @@ import { calloutKind } from './names.js';
 import type { Property } from './properties.js';
 
 /** Holds a page of an HTML export. */
-export interface NotionHtml {
+interface NotionHtml {
   readonly title: string;
   readonly icon?: string;
   readonly description?: string;

@@ -91,14 +91,14 @@ function hasNames(rows: readonly (readonly SheetCell[])[]): boolean {
 /** What a new table has. */
 const EMPTY: Table = { columns: [{ id: 'c1', name: 'Name', type: 'text' }], rows: [] };
 
-export interface SheetTable {
+interface SheetTable {
   readonly table: Table;
   readonly description?: string;
   readonly warnings: string[];
 }
 
 /** Builds a table from a sheet's rows. A sheet without any becomes an empty table. */
-export function tableOf(
+function tableOf(
   { rows, merged }: Pick<Sheet, 'rows' | 'merged'>,
   path: string,
   options: SourceOptions['csv'] = {},

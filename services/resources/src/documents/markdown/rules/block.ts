@@ -5,7 +5,7 @@ import { parseAttributes } from './attributes.js';
 export type BlockRule = (state: StateBlock, startLine: number, endLine: number, silent: boolean) => boolean;
 
 /** Returns the text of a line without its indentation; undefined if it is indented like code. */
-export function lineOf(state: StateBlock, line: number): string | undefined {
+function lineOf(state: StateBlock, line: number): string | undefined {
   const indent = (state.sCount[line] ?? 0) - state.blkIndent;
   if (indent >= 4) return undefined;
   return state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
