@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { type Collection, findBoundedPage, keyset, type Query } from '../src/store/index.js';
-import { countTurns } from '../src/testing/turns.js';
+import { countTurns } from '../src/testing/suite/turns.js';
 
 interface Item {
   readonly id: string;

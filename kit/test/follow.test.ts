@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { followRecord } from '../src/events/index.js';
-import { openTurns } from '../src/testing/turns.js';
+import { openTurns } from '../src/testing/suite/turns.js';
 
 /** A bus whose broadcasts reach everybody who listens. */
 function busOf() {
