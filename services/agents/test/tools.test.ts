@@ -176,6 +176,9 @@ describe('a plan', () => {
     // Repeated after a crash, the passage is replaced already.
     const gone = { ...args, edits: [{ old_text: 'four', new_text: 'vier' }] };
     expect((await tool.plan(gone, contextWith())).preview.text).not.toContain('vier');
+    const tenfold = { old_text: 'o', new_text: 'o'.repeat(10), replace_all: true };
+    const long = { ...args, edits: Array.from({ length: 20 }, () => tenfold) };
+    await expect(tool.plan(long, contextWith())).rejects.toThrow('too long');
   });
 
   test.each([

@@ -233,6 +233,15 @@ describe('modes of a document', () => {
     expect(textOf(await get(id, written.snapshotId as string))).toBe('one two two\n');
   });
 
+  test('edits that make the text too long are refused before it is made', async () => {
+    const { id } = await document('aaaaaaaaaa');
+    const edits = Array.from({ length: 9 }, () => edit('a', 'aaaaaaaaaa', true));
+    await expect(send(id, { mode: ContentMode.EDIT, edits })).rejects.toMatchObject({
+      ...{ reason: 'payload_too_large', param: 'edits' },
+      details: { setting: 'COMMONPLACE_DOCUMENT_BYTES' },
+    });
+  });
+
   test('edits that do not all apply change nothing', async () => {
     const { id } = await document('one two two');
     const refused = send(id, {

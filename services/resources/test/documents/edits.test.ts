@@ -19,7 +19,7 @@ describe('edits of a text', () => {
       { old_text: 'b', new_text: 'c' },
       { old_text: 'x', new_text: '', replace_all: true },
     ];
-    expect(applyEdits('x a x', edits)).toEqual({ text: ' $& c ' });
+    expect(applyEdits('x a x', edits, 100)).toEqual({ text: ' $& c ' });
   });
 
   test('are not applied at all if one is missing or ambiguous, and all such edits are reported', () => {
@@ -29,7 +29,7 @@ describe('edits of a text', () => {
       { old_text: 'two', new_text: '2' },
       { old_text: '', new_text: '0' },
     ];
-    const result = applyEdits('one two two', edits);
+    const result = applyEdits('one two two', edits, 100);
     expect(result).toEqual({
       faults: [
         expect.objectContaining({ param: 'edits[1].old_text', code: 'text_not_found' }),
@@ -37,6 +37,20 @@ describe('edits of a text', () => {
         expect.objectContaining({ param: 'edits[3].old_text', code: 'missing_field' }),
       ],
     });
+  });
+
+  test('stop before a result that is too long', () => {
+    const tenfold = { old_text: 'a', new_text: 'a'.repeat(10), replace_all: true };
+    expect(applyEdits('aa', [tenfold], 20)).toEqual({ text: 'a'.repeat(20) });
+    expect(applyEdits('aa', [tenfold], 19)).toBe('too_long');
+    expect(
+      applyEdits(
+        'a',
+        Array.from({ length: 100 }, () => tenfold),
+        5_000_000,
+      ),
+    ).toBe('too_long');
+    expect(applyEdits('aaaa', [{ old_text: 'aa', new_text: 'a', replace_all: true }], 1)).toEqual({ text: 'aa' });
   });
 
   test('at either end leave the rest unchanged', () => {

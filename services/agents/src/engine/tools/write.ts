@@ -17,6 +17,8 @@ import { type Arguments, InvalidArguments, type Tool, type ToolContext } from '.
 /** Maximum characters of one text that a model writes. Documents have their own limits in bytes. */
 export const MAX_TEXT_LENGTH = 1_000_000;
 const MAX_EDITS = 100;
+/** Characters that no document has, to which some edits of all occurrences can make a text grow. */
+const MAX_EDITED_LENGTH = 16_000_000;
 const MODES = ['edit', 'append', 'prepend', 'replace'] as const;
 type Mode = (typeof MODES)[number];
 
@@ -150,11 +152,17 @@ async function previewOf(parts: WriteParts, parsed: WriteArguments, context: Too
 }
 
 /**
- * Returns a text after an edit, if the edit applies. The service refuses edits that do not. After a crash this call may
- * already have replaced the passage.
+ * Returns a text after an edit, if the edit applies. The service refuses edits that do not, and those that make a text
+ * too long. After a crash this call may already have replaced the passage.
  */
 function edited(text: string, { oldText, newText, replaceAll }: Edit): string {
-  return replaceAll ? text.split(oldText).join(newText) : text.replace(oldText, () => newText);
+  if (!replaceAll) return text.replace(oldText, () => newText);
+  let length = text.length;
+  for (let at = text.indexOf(oldText); at >= 0; at = text.indexOf(oldText, at + oldText.length)) {
+    length += newText.length - oldText.length;
+    if (length > MAX_EDITED_LENGTH) throw new InvalidArguments('The document would be too long.');
+  }
+  return text.split(oldText).join(newText);
 }
 
 async function markdownOf({ content }: WriteParts, resourceId: string, context: ToolContext): Promise<string> {

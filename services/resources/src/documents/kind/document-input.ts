@@ -35,7 +35,7 @@ export type Limits = Pick<Settings, 'documentBytes' | 'documentJsonBytes'>;
 export function bodyAfter(before: Body, input: ContentInput, limits: Limits): ReadInput {
   switch (modeOf(input)) {
     case ContentMode.EDIT:
-      return checked(edited(before, input), limits, 'edits');
+      return checked(edited(before, input, limits), limits, 'edits');
     case ContentMode.APPEND:
     case ContentMode.PREPEND:
       return joined(before, input, limits);
@@ -155,7 +155,7 @@ function tooLarge(message: string, param: string, details: Record<string, unknow
 }
 
 /** Applies the edits to the text, all or none. They apply to the Markdown unless `format` says otherwise. */
-function edited(before: Body, { edits, format }: ContentInput): Body {
+function edited(before: Body, { edits, format }: ContentInput, { documentBytes: limit }: Limits): Body {
   const asked = formatFrom(format) ?? 'markdown';
   if (asked === 'json') throw invalidField('format', 'invalid_value', 'must be markdown, html or text for edits.');
   const requested = edits.map((edit) => ({
@@ -163,8 +163,12 @@ function edited(before: Body, { edits, format }: ContentInput): Body {
     new_text: edit.newText,
     replace_all: edit.replaceAll,
   }));
-  const outcome = applyEdits(textIn(before, asked), requested);
-  if ('faults' in outcome) throw EditNotApplicable({}, { faults: outcome.faults });
+  const outcome = applyEdits(textIn(before, asked), requested, limit);
+  if (outcome === 'too_long') {
+    const details = { limit, setting: 'COMMONPLACE_DOCUMENT_BYTES' };
+    throw tooLarge(`A document may have at most ${limit} bytes.`, 'edits', details);
+  }
+  if ('faults' in outcome) throw EditNotApplicable({}, { faults: [...outcome.faults] });
   return { format: asked, text: outcome.text };
 }
 

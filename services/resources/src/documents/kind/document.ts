@@ -154,7 +154,7 @@ export function createDocumentKind({ contents, keeper, settings, hidden, deriver
       const unknown = await hidden.in(context, was.text);
       await breathe();
       const isStored = unknown.length === 0 && was.blockIds === undefined && needsNoReading(input, was.format);
-      const bytes = isStored ? 0 : was.text.length + inputBytes(input);
+      const bytes = isStored ? 0 : lengthAfter(was.text.length, input.edits) + inputBytes(input);
       const outcome = await deriver.run(within(node, context), bytes, 'write', was, input, limits, unknown);
       return replacing(node, before, outcome, outcome.format, context);
     },
@@ -297,6 +297,14 @@ const BLOCK_ID = /^[\w-]{1,64}$/;
 
 function recordOf({ id, tenant }: Pick<Holder, 'id' | 'tenant'>, body: Body): Omit<StoredContent, 'version'> {
   return { id, tenant, format: body.format, text: body.text, blockIds: body.blockIds };
+}
+
+/** Returns the length that edits can give a text at most: those of all occurrences can make a short one very long. */
+function lengthAfter(length: number, edits: ContentInput['edits']): number {
+  return edits.reduce((most, { oldText, newText, replaceAll }) => {
+    const found = replaceAll ? most / Math.max(1, oldText.length) : 1;
+    return most + found * Math.max(0, newText.length - oldText.length);
+  }, length);
 }
 
 /** Estimates how much text of a write has to be parsed. */
