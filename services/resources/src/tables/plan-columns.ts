@@ -67,6 +67,11 @@ export function planColumns(
   faults: Faults,
 ): ColumnPlan {
   if (given.length === 0) faults.add('columns', 'empty_columns', 'A table must have at least one column.');
+  // Further columns are not looked at: a request can name tens of thousands.
+  if (given.length > MAX_COLUMNS) {
+    addTooMany(faults);
+    return keepColumns(old);
+  }
   const matched = matchColumns(given, old.columns, faults);
   const ids = new Set<string>();
   const conversions = new Map<string, Column>();
@@ -87,13 +92,15 @@ export function planColumns(
   const used = new Set(matched.map(({ before }) => before?.id));
   const others = old.columns.filter(({ id }) => !used.has(id));
   const columns = followRenames(keepOthers ? merge(old.columns, written) : written, old.columns);
-  if (columns.length > MAX_COLUMNS) {
-    faults.add('columns', 'too_many_items', `A table may have at most ${MAX_COLUMNS} columns.`);
-  }
+  if (columns.length > MAX_COLUMNS) addTooMany(faults);
   if (marked.length > 1) faults.add('columns', 'invalid_value', 'Only one column can be primary.');
   const kept = columns.some(({ id }) => id === old.primary) ? old.primary : undefined;
   const primary = marked[0] ?? kept ?? columns[0]?.id ?? '';
   return withChoices({ columns, primary, nextSlot, conversions, removed: keepOthers ? [] : others });
+}
+
+function addTooMany(faults: Faults): void {
+  faults.add('columns', 'too_many_items', `A table may have at most ${MAX_COLUMNS} columns.`);
 }
 
 /** Returns a plan that leaves all columns unchanged. */

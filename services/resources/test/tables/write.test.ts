@@ -466,6 +466,13 @@ describe('refusals', () => {
     const [columns] = await tables.faults(id, { columns: wide, rows: [] });
     expect(columns).toMatchObject({ param: 'columns', code: 'too_many_items' });
   });
+
+  test('looks at no column of too many', async () => {
+    const id = await tables.create();
+    const nameless = Array.from({ length: 20_000 }, () => ({}));
+    const faults = await tables.faults(id, { columns: nameless, rows: [] });
+    expect(faults).toMatchObject([{ param: 'columns', code: 'too_many_items' }]);
+  });
 });
 
 test('formulas follow columns that are renamed', async () => {
