@@ -22,6 +22,7 @@ import type { Settings } from './config.js';
 import type { Ledger } from './credits/ledger.js';
 import type { McpParts } from './mcp/parts.js';
 import type { ChatModels } from './models/port.js';
+import type { SkillFiles } from './skill-files/index.js';
 import type { AgentPinList } from './stores/agent-pins.js';
 import type { AgentRemovalRecord } from './stores/agent-removals.js';
 import type { AgentRecord, AgentVersionRecord } from './stores/agents.js';
@@ -94,6 +95,7 @@ export interface Parts extends Records, Peers, McpParts {
   /** Checks and fetches URLs that users and models provide, such as web pages. */
   readonly guard: TenantGuard;
   readonly quotas: RunQuotas;
+  readonly skillFiles: SkillFiles;
   /** Returns the options of a call that the system makes itself. */
   systemCall(timeoutMs?: number): CallOptions;
 }

@@ -36,6 +36,7 @@ import { createErasure } from './runs/erase.js';
 import { watchLeavingApprovers } from './runs/leaving-approvers.js';
 import { openSchemaChecks } from './schemas/index.js';
 import { openRemovalQueue } from './sessions/removal.js';
+import { openSkillFiles } from './skill-files/index.js';
 import { agentPinCollection } from './stores/agent-pins.js';
 import { agentCollection, agentVersionCollection } from './stores/agents.js';
 import { deliveryCollection } from './stores/deliveries.js';
@@ -99,6 +100,7 @@ export const agents = defineService({
       mcpClients: await store.collection(mcpClientCollection),
       mcpGuard: await openMcpGuard(outgoing),
       schemas: openSchemaChecks(),
+      skillFiles: openSkillFiles(),
       guard: await openOutgoingGuard({ ...outgoing, idleMs: settings.webFetchSeconds * 1000 }),
       envelope: createEnvelope(settings.secretsKey),
       memberships: await createMembershipCache(directory, bus),
@@ -182,6 +184,7 @@ export const agents = defineService({
         await parts.models.close();
         await parts.mcpGuard.close();
         await parts.schemas.close();
+        await parts.skillFiles.close();
       },
     };
   },

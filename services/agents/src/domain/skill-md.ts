@@ -16,7 +16,10 @@ export interface SkillMd {
 /** Thrown if a text is not a `SKILL.md`; the message completes the sentence "skill_md …". */
 export class NoSkillMd extends Error {}
 
-/** Maximum characters of front matter. YAML of this length is parsed in milliseconds, whatever it contains. */
+/** What a text is, or why it is no `SKILL.md`. */
+export type ReadSkillMd = { readonly file: SkillMd } | { readonly fault: string };
+
+/** Maximum characters of front matter. YAML of this length can take a second: commas alone, or thousands of keys. */
 const MAX_FRONT_MATTER = 16_384;
 const FENCE = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 
@@ -24,6 +27,16 @@ const FENCE = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 export function bodyOf(text: string): string {
   const found = FENCE.exec(withoutMark(text));
   return found === null ? text : withoutMark(text).slice(found[0].length).trimStart();
+}
+
+/** Parses a `SKILL.md`, or returns why a text is none. */
+export function tryReadSkillMd(text: string): ReadSkillMd {
+  try {
+    return { file: readSkillMd(text) };
+  } catch (error) {
+    if (error instanceof NoSkillMd) return { fault: error.message };
+    throw error;
+  }
 }
 
 /** Parses a `SKILL.md`. Throws `NoSkillMd` if the front matter is missing or invalid. */
@@ -44,12 +57,14 @@ export function readSkillMd(text: string): SkillMd {
 
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');
 
+const OPTIONS = { schema: 'core', merge: false, uniqueKeys: true, prettyErrors: false, logLevel: 'silent' } as const;
+
 /** Parses YAML of the core schema, and refuses custom tags, aliases and duplicate keys; merge keys have no effect. */
 function readFrontMatter(text: string): Readonly<Record<string, unknown>> {
   if (text.length > MAX_FRONT_MATTER) throw new NoSkillMd(`has more than ${MAX_FRONT_MATTER} characters of YAML.`);
   let value: unknown;
   try {
-    const document = yaml().parseDocument(text, { schema: 'core', merge: false, uniqueKeys: true, logLevel: 'silent' });
+    const document = yaml().parseDocument(text, OPTIONS);
     if (document.errors.length > 0 || document.warnings.length > 0) throw new Error();
     value = document.toJS({ maxAliasCount: 0 });
   } catch {

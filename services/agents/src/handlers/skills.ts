@@ -32,7 +32,7 @@ export function createSkillHandlers(parts: Parts): Handlers<SkillService> {
         throw new AppError('INVALID_ARGUMENT', 'too_many_items', message, { param: 'skills' });
       }
       const faults: Fault[] = [];
-      const given = readSkills(inputs, agent.skills, parts.settings, faults);
+      const given = await readSkills(inputs, { agent, limits: parts.settings, skillFiles: parts.skillFiles }, faults);
       if (faults.length > 0) throw invalidFields(faults);
       await requireReadable(parts, given, context);
       requireVersion(context, agent.version, agent);

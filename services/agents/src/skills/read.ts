@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
+import { createBreathe } from '@commonplace/kit/slices';
 import { isLongerThan } from '@commonplace/kit/words';
 import type { SkillFile } from '@commonplace/proto/agents/v1/skill.js';
 import type { SkillInput } from '@commonplace/proto/agents/v1/skill_service.js';
 import type { Settings } from '../config.js';
-import { NoSkillMd, readSkillMd, type SkillMd } from '../domain/skill-md.js';
-import type { PinnedSkill } from '../stores/agents.js';
+import type { ReadSkillMd, SkillMd } from '../domain/skill-md.js';
+import type { SkillFiles } from '../skill-files/index.js';
+import type { AgentRecord, PinnedSkill } from '../stores/agents.js';
 import type { SkillContentRecord, StoredSkillFile } from '../stores/skills.js';
 
 /** A skill in a request. */
@@ -26,35 +28,56 @@ const MAX_DESCRIPTION = 1_024;
 const MAX_METADATA_BYTES = 4_096;
 const MAX_TOOLS = 50;
 
-/** Reads the full list of an agent's skills. An unchanged skill keeps its time of update. */
-export function readSkills(
+/** The agent whose skills are read, the limits that they have, and what reads its `SKILL.md` files. */
+export interface Reading {
+  readonly agent: Pick<AgentRecord, 'tenant' | 'skills'>;
+  readonly limits: Limits;
+  readonly skillFiles: Pick<SkillFiles, 'read'>;
+}
+
+/** Reads the full list of an agent's skills, with pauses. An unchanged skill keeps its time of update. */
+export async function readSkills(
   inputs: readonly SkillInput[],
-  before: readonly PinnedSkill[],
-  limits: Limits,
+  { agent, limits, skillFiles }: Reading,
   faults: Fault[],
-): GivenSkill[] {
+): Promise<GivenSkill[]> {
   const seen = { names: new Set<string>(), ids: new Set<string>() };
-  return inputs.map((input, i) => {
+  const texts = inputs.flatMap(({ skillMd }) => skillMd ?? []);
+  const read = texts.length > 0 ? await skillFiles.read(agent.tenant, texts) : [];
+  const files = read[Symbol.iterator]();
+  const breathe = createBreathe();
+  const skills: GivenSkill[] = [];
+  for (const [i, input] of inputs.entries()) {
+    await breathe();
     const at = `skills[${i}]`;
     const add = (field: string, code: string, message: string) =>
       faults.push({ param: `${at}.${field}`, code, message });
-    const given = readSkill(input, before, limits, add);
+    const found = input.skillMd === undefined ? undefined : (files.next().value as ReadSkillMd);
+    if (found !== undefined && 'fault' in found) add('skill_md', 'invalid_value', found.fault);
+    const file = found !== undefined && 'file' in found ? found.file : undefined;
+    const given = readSkill(input, file, agent.skills, limits, add);
     const { id, name } = given.skill;
     if (seen.names.has(name)) add('name', 'invalid_value', 'is the name of an earlier skill of the list.');
     if (seen.ids.has(id)) add('id', 'invalid_value', 'is the id of an earlier skill of the list.');
     seen.names.add(name);
     seen.ids.add(id);
-    return given;
-  });
+    skills.push(given);
+  }
+  return skills;
 }
 
 type AddFault = (field: string, code: string, message: string) => void;
 
-function readSkill(input: SkillInput, before: readonly PinnedSkill[], limits: Limits, add: AddFault): GivenSkill {
+function readSkill(
+  input: SkillInput,
+  file: SkillMd | undefined,
+  before: readonly PinnedSkill[],
+  limits: Limits,
+  add: AddFault,
+): GivenSkill {
   const kept = before.find(({ id }) => id === input.id);
   if (kept !== undefined && isOnlyId(input)) return { skill: kept };
   if (input.id !== undefined && kept === undefined) add('id', 'invalid_value', 'is the id of no skill of the agent.');
-  const file = input.skillMd === undefined ? undefined : readFile(input.skillMd, add);
   const name = input.name ?? file?.name ?? '';
   const description = (input.description ?? file?.description ?? '').trim();
   if (!NAME.test(name)) add('name', name === '' ? 'missing_field' : 'invalid_value', 'must be 1 to 64 of a-z, 0-9, -.');
@@ -93,16 +116,6 @@ function isOnlyId({
   const { files, allowedTools, metadata } = lists;
   const given = [name, description, content, skillMd, license, isEnabled, resourceId];
   return given.every((one) => one === undefined) && [files, allowedTools, metadata].every(({ length }) => length === 0);
-}
-
-function readFile(text: string, add: AddFault): SkillMd | undefined {
-  try {
-    return readSkillMd(text);
-  } catch (error) {
-    if (!(error instanceof NoSkillMd)) throw error;
-    add('skill_md', 'invalid_value', error.message);
-    return undefined;
-  }
 }
 
 function checkDescription(description: string, add: AddFault): void {
