@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { ROOT } from '@commonplace/acceptance/dist/src/system.js';
 import { expect, test } from '@jest/globals';
 import { allTables } from '../src/settings.js';
+import { settingsPage } from '../src/settings-page.js';
 
-/** Compares the settings that pages name with those of the code. `--help --all` lists all settings, from the code itself. */
+/** Compares the settings that pages name with those of the code. */
 const defaults = new Map(
   Object.values(allTables).flatMap((table) => Object.values(table).map((one) => [one.variable, one.fallback] as const)),
 );
@@ -34,6 +35,15 @@ function isKnown(name: string): boolean {
   return /[_…]$/.test(name) && [...defaults.keys()].some((variable) => variable.startsWith(name.replace('…', '')));
 }
 
+const SETTINGS_PAGE = 'docs/settings.md';
+
+test('the page of all settings is the one that the code makes', () => {
+  // Cells are padded to the width of their column.
+  const narrow = (text: string) => text.replace(/ +/g, ' ').replace(/-+/g, '-');
+  const written = readFileSync(join(ROOT, SETTINGS_PAGE), 'utf8');
+  expect(narrow(written)).toBe(narrow(settingsPage(allTables)));
+});
+
 test('every setting that a page names exists', () => {
   const unknown = pages.flatMap(([file, text]) =>
     [...new Set(text.match(/COMMONPLACE_[A-Z0-9_]+…?/g) ?? [])]
@@ -44,7 +54,8 @@ test('every setting that a page names exists', () => {
 });
 
 test('every default in a table is that of the code', () => {
-  const rows = pages.flatMap(([file, text]) => settingRows(text).map((row) => ({ file, ...row })));
+  const byHand = pages.filter(([file]) => file !== SETTINGS_PAGE);
+  const rows = byHand.flatMap(([file, text]) => settingRows(text).map((row) => ({ file, ...row })));
   expect(rows.length).toBeGreaterThan(40);
   const wrong = rows.filter(({ variable, value }) => !isDefault(defaults.get(variable), value));
   expect(wrong).toEqual([]);

@@ -43,9 +43,15 @@ function shortLines(setting: Setting<unknown>): string[] {
 }
 
 function describe(setting: Setting<unknown>, help: string): string {
-  if (!('fallback' in setting)) return `${help} [required]`;
-  if (setting.fallback === undefined) return help;
-  return `${help} [${setting.secret ? 'secret' : shownValue(setting.fallback)}]`;
+  const value = shownDefault(setting);
+  return value === '' ? help : `${help} [${value}]`;
+}
+
+/** Returns the default of a setting as people read it; empty if it has none. */
+export function shownDefault({ secret, ...setting }: Setting<unknown>): string {
+  if (!('fallback' in setting)) return 'required';
+  if (setting.fallback === undefined) return '';
+  return secret ? 'secret' : shownValue(setting.fallback);
 }
 
 function shownValue(value: unknown): string {

@@ -35,7 +35,7 @@ export class ConfigError extends Error {
 
 export const EX_CONFIG = 78;
 
-export { helpText } from './help.js';
+export { helpText, shownDefault } from './help.js';
 export { emailAddress, mailbox } from './mailbox.js';
 export { nearestName, unknownSettings } from './nearest.js';
 export { isPlainUrl, PLAIN_CONNECTIONS } from './plain-connections.js';
