@@ -25,8 +25,8 @@ export interface SkillFiles {
   close(): Promise<void>;
 }
 
-/** Opens the reader. Its thread starts with the first request that needs it. */
-export function openSkillFiles(): SkillFiles {
+/** Opens the reader, with the milliseconds that one request may take. Its thread starts with the first that needs it. */
+export function openSkillFiles(readMs = READ_MS): SkillFiles {
   const entry = new URL('./thread.js', import.meta.url);
   const tooLong = 'The front matter of these skills takes too long to be read.';
   const failures = failuresOfBounded(() => invalidField('skills', 'invalid_value', tooLong));
@@ -39,7 +39,7 @@ export function openSkillFiles(): SkillFiles {
     closed: failures.closed,
   });
   return {
-    read: async (tenant, texts) => resultOf(await pool.do(tenant, texts, READ_MS)) as readonly ReadSkillMd[],
+    read: async (tenant, texts) => resultOf(await pool.do(tenant, texts, readMs)) as readonly ReadSkillMd[],
     close: () => pool.close(),
   };
 }
