@@ -74,11 +74,12 @@ export function createApp(parts: AppParts): Koa {
   const open = createInProcessClient((request, response) => void handle(request, response));
   app.use(nameRequest(settings, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, denials, refusals, log }) as Koa.Middleware);
+  // Answers to errors are negotiated, so nothing may fail before.
+  app.use(limitAccept());
   app.use(refuseNotBegun as Koa.Middleware);
   app.use(limitUnreadAnswers(settings.unreadBytes) as Koa.Middleware);
   app.use(requireSingularHeaders());
   app.use(limitParameters());
-  app.use(limitAccept());
   app.use(allowOrigins());
   app.use(shed(parts));
   app.use(parts.readers);

@@ -46,6 +46,14 @@ describe('the address of a client', () => {
     expect(await clientOf(['127.0.0.1', '10.0.0.0/8'], chain)).toBe('198.51.100.7');
   });
 
+  test('is looked for among the last addresses alone, as the library takes microseconds for each', async () => {
+    const behind = async (proxies: number) => {
+      const chain = { 'X-Forwarded-For': `198.51.100.7${', 10.1.2.3'.repeat(proxies)}` };
+      return clientOf(['127.0.0.1', '10.0.0.0/8'], chain);
+    };
+    expect([await behind(20), await behind(1400)]).toEqual(['198.51.100.7', '10.1.2.3']);
+  });
+
   test('is read from no header other than X-Forwarded-For', async () => {
     expect(await clientOf(['127.0.0.1'], { Forwarded: FORGED.Forwarded, 'X-Real-IP': '203.0.113.9' })).toBe(
       '127.0.0.1',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import Koa from 'koa';
+import { limitAccept } from '../src/middleware/accept.js';
 import { parseQueries } from '../src/middleware/query.js';
 import { type AuthStage, openAuthStage } from './auth-stage.js';
 
@@ -27,12 +28,34 @@ describe('parameters of a query', () => {
   });
 });
 
-test('a long Accept header is refused before it is read', async () => {
-  const stage = await openAuthStage('http://wiki.example.com');
-  const accept = (commas: number) => ({ Accept: `text/html;q="${','.repeat(commas)}` });
-  expect((await stage.get('/docs', accept(14_000))).status).toBe(400);
-  expect((await stage.get('/auth/sign-in', accept(4000))).status).toBe(200);
-  await stage.close();
+describe('headers that negotiate', () => {
+  let stage: AuthStage;
+  beforeAll(async () => {
+    stage = await openAuthStage('http://wiki.example.com');
+  });
+  afterAll(() => stage.close());
+  const quoted = (commas: number) => `text/html;q="${','.repeat(commas)}`;
+
+  test.each([
+    ['Accept', quoted(30_000)],
+    ['Accept-Language', ',en'.repeat(20_000)],
+  ])('are refused if they are long: %s', async (name, value) => {
+    const answer = await stage.get('/docs', { [name]: value });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param: name } });
+  });
+
+  test('may have as many characters as the limit', async () => {
+    expect((await stage.get('/auth/sign-in', { Accept: quoted(4000) })).status).toBe(200);
+    expect((await stage.get('/auth/sign-in', { 'Accept-Language': ',en'.repeat(1300) })).status).toBe(200);
+  });
+
+  test('are not read for the refusal', async () => {
+    const headers = { accept: quoted(30_000), 'accept-language': ',en'.repeat(10_000), host: 'wiki.example.com' };
+    const pass = () => Promise.resolve();
+    expect(() => limitAccept()({ req: { headers } } as unknown as Koa.Context, pass)).toThrow('Accept has');
+    expect(headers).toEqual({ host: 'wiki.example.com' });
+  });
 });
 
 test('parameters are parsed in proportion to their number', () => {

@@ -8,6 +8,7 @@ import proxyAddr from 'proxy-addr';
 import type { Settings } from '../config.js';
 import { batchedCallOf } from '../in-process.js';
 import { beginEntry } from './access-log.js';
+import { forgetFarProxies } from './far-proxies.js';
 import { beginTrace, endTrace } from './observe.js';
 import type { State } from './state.js';
 import { watchUnnamedProxies } from './unnamed-proxies.js';
@@ -32,6 +33,7 @@ export function nameRequest(settings: RequestSettings, log: Log): Middleware<Sta
     ctx.state.arrivedAt = Date.now();
     const batched = batchedCallOf(ctx.req);
     if (batched !== undefined) ctx.state.batched = batched;
+    forgetFarProxies(ctx.req);
     ctx.state.clientIp = trustedProxies.length === 0 ? (ctx.req.socket.remoteAddress ?? '') : proxyAddr(ctx.req, trust);
     if (batched === undefined) watchProxies(ctx.req, ctx.state.clientIp);
     ctx.state.clientNetwork = countedNetwork(ctx.state.clientIp, settings.ipv6Prefix);

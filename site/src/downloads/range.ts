@@ -28,5 +28,8 @@ export function rangeOf(
  * takes it for unsatisfiable.
  */
 function withSuffixesUpTo(size: number, range: string): string {
-  return range.replace(/(?<=[=,]\s*)-(\d+)/g, (suffix, length) => (Number(length) > size ? `-${size}` : suffix));
+  // A pattern that looks behind would be tried at each space, over all spaces before it.
+  return range.replace(/([=,]\s*)-(\d+)/g, (suffix, before, length) =>
+    Number(length) > size ? `${before}-${size}` : suffix,
+  );
 }
