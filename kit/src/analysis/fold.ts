@@ -68,11 +68,17 @@ function foldNext(text: string, at: number, output: Output): number {
   return foldSpecial(text, at, kind, output);
 }
 
+/**
+ * Maximum UTF-16 units of a cluster. A syllable in Hangul has three letters. Each character that composes folds its
+ * cluster again, so that thousands of them in a row would take seconds.
+ */
+const MAX_CLUSTER = 8;
+
 function foldSpecial(text: string, at: number, kind: number, output: Output): number {
   const size = kind === Kind.SURROGATE && (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
   const end = at + size;
   let folded = kind === Kind.IGNORED ? '' : foldedPoint(text.slice(at, end));
-  if (kind === Kind.COMPOSING && output.length > 0) {
+  if (kind === Kind.COMPOSING && output.length > 0 && end - output.clusterFrom <= MAX_CLUSTER) {
     folded = foldCluster(text.slice(output.clusterFrom, end));
     output.length = output.clusterAt;
   } else {

@@ -63,4 +63,11 @@ describe('analysis', () => {
       expect(() => analyse(text)).not.toThrow();
     }
   });
+
+  test.each(['か\u3099', 'ᄀ\u1161'])('folds %s in proportion to the characters that follow a letter', (text) => {
+    const [base = '', composing = ''] = text;
+    const since = process.cpuUsage();
+    expect(fold(base + composing.repeat(20_000)).text.length).toBeGreaterThan(0);
+    expect(process.cpuUsage(since).user).toBeLessThan(1_000_000);
+  });
 });
