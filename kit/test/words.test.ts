@@ -1,4 +1,4 @@
-import { isLongerThan } from '@commonplace/kit/words';
+import { foldName, isLongerThan, normalize } from '@commonplace/kit/words';
 import { describe, expect, test } from '@jest/globals';
 
 describe('the length of a text', () => {
@@ -10,5 +10,26 @@ describe('the length of a text', () => {
     expect(isLongerThan('a', 0)).toBe(true);
     expect(isLongerThan('', -1)).toBe(true);
     expect(isLongerThan('a', Number.POSITIVE_INFINITY)).toBe(false);
+  });
+});
+
+describe('normalization', () => {
+  const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'] as const;
+
+  test.each(FORMS)('is that of Unicode for texts as people write them: %s', (form) => {
+    for (const one of ['Grüße, ﬁne', 'हिन्दी', 'ｶﾞｲﾄﾞ', 'ไทย', '한글', `a${'\u0315\u0316'.repeat(15)}b`]) {
+      const text = `${one} `.repeat(100);
+      expect(normalize(text, form)).toBe(text.normalize(form));
+    }
+  });
+
+  test.each(FORMS)('takes a time in proportion to the marks of one letter: %s', (form) => {
+    const since = process.cpuUsage();
+    for (const marks of ['\u0315\u0316', '\uff9e\u0315']) normalize(`a${marks.repeat(20_000)}`, form);
+    expect(process.cpuUsage(since).user).toBeLessThan(300_000);
+  });
+
+  test('of a folded text parts its marks by joiners', () => {
+    expect(foldName(`A${'\u0316'.repeat(300)}`)).toMatch(/^a(?:\u0316{30}\u034f){9}\u0316{30}$/);
   });
 });

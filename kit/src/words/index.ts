@@ -15,9 +15,29 @@ export function wholeWordSource(word: string): string {
   return `${before}${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}${after}`;
 }
 
+/** Runs of characters that combine with the one before them; in compatibility forms also the half-width sound marks. */
+const MARKS = /[\p{M}\uff9e\uff9f]+/gu;
+/** The marks that follow one letter at most in a stream-safe text; no language has as many. */
+const MARKS_IN_A_ROW = /.{30}(?=.)/gsu;
+const JOINER = '\u034f';
+/** Longest text that is normalized as it is. */
+const SHORT_CHARS = 256;
+
+/**
+ * Normalizes a text by Unicode after making it stream-safe (UAX #15): a joiner that nobody sees parts more than 30 marks
+ * in a row. Sorting the marks of a run takes a time that grows with its square: 0.5 s for 30,000 of them.
+ */
+export function normalize(text: string, form: 'NFC' | 'NFD' | 'NFKC' | 'NFKD'): string {
+  return (text.length <= SHORT_CHARS ? text : text.replace(MARKS, streamSafe)).normalize(form);
+}
+
+function streamSafe(marks: string): string {
+  return marks.length <= 30 ? marks : marks.replace(MARKS_IN_A_ROW, `$&${JOINER}`);
+}
+
 /** Returns a name in the form in which lists sort and search it: case, width and compatibility forms do not count. */
 export function foldName(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
+  return normalize(name, 'NFKC').toLowerCase();
 }
 
 /** Returns whether a text contains a whole word, in the same case. */

@@ -1,3 +1,4 @@
+import { normalize } from '@commonplace/kit/words';
 import stem from 'wink-porter2-stemmer';
 
 /** Words that do not contribute to what a question is about. */
@@ -28,7 +29,7 @@ export function stemOf(word: string): string {
 export function wordsOf(text: string): string[] {
   const folded = text.replace(/['’]s\b|['’]/g, '').toLowerCase();
   if (!BEYOND_ASCII.test(folded)) return folded.match(WORD) ?? [];
-  const plain = folded.normalize('NFKD').replace(/\p{M}+/gu, '');
+  const plain = normalize(folded, 'NFKD').replace(/\p{M}+/gu, '');
   return (plain.match(WORD) ?? []).flatMap((word) => (UNSPACED.test(word) ? pairsOf(word) : [word]));
 }
 

@@ -1,3 +1,4 @@
+import { foldName } from '@commonplace/kit/words';
 import type { ConditionOp, SimpleCondition, StoredCondition } from './condition.js';
 import { lookUp, parsePath, SyntaxFault } from './path.js';
 import type { Scope } from './templates.js';
@@ -226,7 +227,7 @@ function keyOf(item: unknown): string | undefined {
   return isScalar(id) ? String(id) : undefined;
 }
 
-const fold = (text: string): string => text.slice(0, MAX_SEARCHED_CHARACTERS).normalize('NFKC').toLowerCase();
+const fold = (text: string): string => foldName(text.slice(0, MAX_SEARCHED_CHARACTERS));
 
 /** Caches folded texts and indexed lists, so that each is processed once for all conditions. */
 interface Search {

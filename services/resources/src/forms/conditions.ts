@@ -1,3 +1,4 @@
+import { foldName } from '@commonplace/kit/words';
 import { type Condition, type FormField, OPERATORS } from './field.js';
 import { type FormFaults, readObject } from './reader.js';
 
@@ -87,7 +88,7 @@ export function holds({ op, value }: Condition, answer: unknown): boolean {
   }
 }
 
-const fold = (value: unknown): string => String(value).normalize('NFKC').toLowerCase();
+const fold = (value: unknown): string => foldName(String(value));
 
 /** Compares texts without case. Flags and numbers equal their texts, as people write conditions. */
 const same = (a: unknown, b: unknown): boolean => a === b || fold(a) === fold(b);

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { excerptAround, foldName, hasWholeWord, wholeWordSource } from '@commonplace/kit/words';
+import { excerptAround, foldName, hasWholeWord, normalize, wholeWordSource } from '@commonplace/kit/words';
 import { namedResources, plainText } from '../documents/index.js';
 import { textsOf } from '../kinds.js';
 import { MAX_SEARCH_TEXT } from '../tables/limits.js';
@@ -102,7 +102,7 @@ const INLINE = /<\/?(?:a|b|code|del|em|i|ins|kbd|mark|s|small|span|strong|sub|su
 
 /** Returns the text around the first occurrence of any of the words, cut between words. */
 export function excerptOf(text: string, words: readonly string[]): string {
-  const normal = text.normalize('NFKC');
+  const normal = normalize(text, 'NFKC');
   const first = normal.search(new RegExp(words.map(wholeWordSource).join('|'), 'iu'));
   return excerptAround(normal, Math.max(first, 0), { before: EXCERPT_BEFORE, length: EXCERPT_CHARS });
 }

@@ -1,3 +1,4 @@
+import { normalize } from '@commonplace/kit/words';
 import type { Cell } from './column.js';
 import { type Breathe, STRIDE } from './slices.js';
 import { compareText, sortTexts } from './text-order.js';
@@ -28,7 +29,7 @@ const ASCII = /^[\x20-\x7e]*$/;
 
 /** Folds a text for substring search: case and width do not matter. */
 export function foldText(text: string): string {
-  const folded = (ASCII.test(text) ? text : text.normalize('NFKC')).toLowerCase();
+  const folded = (ASCII.test(text) ? text : normalize(text, 'NFKC')).toLowerCase();
   // Returns the original string if folding changed nothing, so that no second copy stays in memory.
   return folded === text ? text : folded;
 }

@@ -3,10 +3,15 @@ import { appendKey, createAlphabet, createTextKeys, KEY_END, LOCALES, OPTIONS, t
 
 const collator = new Intl.Collator(LOCALES, OPTIONS);
 
-/** Orders texts as people do: case, accents and digits by their meaning. */
+/** Number of characters that the collator compares. It takes a time that grows with the square of marks in a row. */
+const COLLATED_CHARS = 1000;
+
+/** Orders texts as people do, by their beginnings: case, accents and digits by their meaning. */
 export function compareText(a: string, b: string): number {
-  return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
+  return collator.compare(beginningOf(a), beginningOf(b)) || (a < b ? -1 : a > b ? 1 : 0);
 }
+
+const beginningOf = (text: string): string => (text.length <= COLLATED_CHARS ? text : text.slice(0, COLLATED_CHARS));
 
 /**
  * Returns the indices of texts in the order of `compareText`; equal texts keep their order. Texts of common characters
