@@ -33,17 +33,20 @@ export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly
 }
 
 /**
- * Returns the field that a key of a submission names: by the field's id, else its column's, else its label, in which case
- * does not matter if no label is spelled exactly so.
+ * Returns the function that finds the field that a key of a submission names: by the field's id, else its column's, else
+ * its label, in which case does not matter if no label is spelled exactly so. A submission may have a hundred thousand
+ * keys.
  */
-export function namedField(fields: readonly BoundField[], key: string): BoundField | undefined {
-  const answered = fields.filter(({ column }) => column !== undefined);
-  return (
-    answered.find(({ id }) => id === key) ??
-    answered.find(({ column }) => column?.id === key) ??
-    answered.find(({ label }) => label === key) ??
-    answered.find(({ label }) => label.toLowerCase() === key.toLowerCase())
-  );
+export function createNamedField(fields: readonly BoundField[]): (key: string) => BoundField | undefined {
+  const exact = new Map<string, BoundField>();
+  const folded = new Map<string, BoundField>();
+  // The first field of several with a name counts, and ids precede columns, which precede labels.
+  const answered = fields.filter(({ column }) => column !== undefined).toReversed();
+  for (const field of answered) folded.set(field.label.toLowerCase(), field);
+  for (const field of answered) exact.set(field.label, field);
+  for (const field of answered) exact.set((field.column as Column).id, field);
+  for (const field of answered) exact.set(field.id, field);
+  return (key) => exact.get(key) ?? folded.get(key.toLowerCase());
 }
 
 /** Returns the option that a text names, by id, else by value, else by label. */

@@ -1,6 +1,6 @@
 import { AppError } from '@commonplace/kit/errors';
 import { isObject } from '@commonplace/kit/json';
-import { type BoundField, namedField } from './columns.js';
+import { type BoundField, createNamedField } from './columns.js';
 
 /**
  * Extracts values by field id from another system's payload: from `values`, or from a flat object. Keys are the
@@ -12,10 +12,11 @@ export function hookValues(
   fields: readonly BoundField[],
   mapping: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
-  const flat = isObject(payload.values) && !means('values', fields, mapping) ? payload.values : payload;
+  const means = createMeans(fields, mapping);
+  const flat = isObject(payload.values) && means('values') === undefined ? payload.values : payload;
   const values: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(flat)) {
-    const field = means(key, fields, mapping);
+    const field = means(key);
     if (field !== undefined && !Object.hasOwn(values, field.id)) values[field.id] = value;
   }
   if (Object.keys(values).length === 0) {
@@ -28,11 +29,12 @@ export function hookValues(
   return values;
 }
 
-function means(
-  key: string,
-  fields: readonly BoundField[],
-  mapping: Readonly<Record<string, string>>,
-): BoundField | undefined {
-  const mapped = Object.hasOwn(mapping, key) ? mapping[key] : undefined;
-  return fields.find(({ id, column }) => id === mapped && column !== undefined) ?? namedField(fields, key);
+/** Returns the function that finds the field that a key means, by the mapping or by itself. */
+function createMeans(fields: readonly BoundField[], mapping: Readonly<Record<string, string>>) {
+  const namedField = createNamedField(fields);
+  const byId = new Map(fields.filter(({ column }) => column !== undefined).map((field) => [field.id, field]));
+  return (key: string): BoundField | undefined => {
+    const mapped = Object.hasOwn(mapping, key) ? mapping[key] : undefined;
+    return (mapped === undefined ? undefined : byId.get(mapped)) ?? namedField(key);
+  };
 }

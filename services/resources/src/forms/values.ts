@@ -4,7 +4,7 @@ import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import { choiceId } from '../tables/choices.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
-import { type BoundField, choiceOf, namedField } from './columns.js';
+import { type BoundField, choiceOf, createNamedField } from './columns.js';
 import { holds } from './conditions.js';
 import type { FieldOption } from './field.js';
 import { isChoice, isNumberField, isTextField } from './field-types.js';
@@ -103,10 +103,11 @@ function byField(
   faults: FormFaults,
 ): Map<string, unknown> {
   const byId = new Map(fields.map((field) => [field.id, field]));
+  const namedField = createNamedField(fields);
   const raw = new Map<string, unknown>();
   for (const [key, value] of Object.entries(given)) {
     const param = `values.${key}`;
-    const field = byId.get(key) ?? namedField(fields, key);
+    const field = byId.get(key) ?? namedField(key);
     if (field === undefined) {
       if (!disabled.has(key)) faults.add(param, 'unknown_field', 'The form has no such field.');
     } else if (field.type === 'statement') {

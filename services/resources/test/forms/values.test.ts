@@ -273,3 +273,16 @@ describe('the values of a hook', () => {
     expect(() => hookValues({ x: 1 }, fields, {})).toThrow('No key of the payload');
   });
 });
+
+test('keys of a submission are looked up in proportion to their number', () => {
+  const columns = Array.from({ length: 100 }, (_, i) => column(`c${i}`, 'text'));
+  const config = {
+    fields: columns.map(({ id }, i) => ({ id: `f${i}`, type: 'short_text' as const, label: `F ${i}`, column_id: id })),
+  };
+  const { fields } = bindFields(config, columns);
+  const given = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, 1]));
+  const since = process.cpuUsage();
+  expect(readValues(fields, NONE, given).faults).toHaveLength(50_000);
+  expect(hookValues({ ...given, 'f 7': 'x' }, fields, {})).toEqual({ f7: 'x' });
+  expect(process.cpuUsage(since).user).toBeLessThan(500_000);
+});
