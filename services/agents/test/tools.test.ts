@@ -286,4 +286,12 @@ describe('a diff', () => {
     expect(text).toContain('more characters');
     expect(text.length).toBeLessThan(600);
   });
+
+  test('compares 400 changed lines at most, as the time grows with their square', () => {
+    const changed = (count: number, sign: string) =>
+      Array.from({ length: count }, (_, i) => (i === 200 ? 'same' : `${sign} ${i}`)).join('\n');
+    const shown = (count: number) => lineDiff(changed(count, 'old'), changed(count, 'new'), 20_000).split('\n');
+    expect(shown(400)).toContain(' same');
+    expect(shown(401)).toEqual(expect.arrayContaining(['-same', '+same']));
+  });
 });
