@@ -437,6 +437,21 @@ test('a header that cannot be sent fails at once, and nothing is sent', async ()
   expect(received).toHaveLength(1);
 });
 
+test('data of a trigger change neither the path nor the parameters of a URL', async () => {
+  const { owner, create, start, until } = stage;
+  const place = `${url}/customers/{{trigger.input.id}}/notes?text={{trigger.input.text}}&role=guest`;
+  const automation = await create([{ type: 'http_request', config: { url: place } }]);
+  received.length = 0;
+  const hostile = { id: '../admin', text: 'x&role=admin#' };
+  const run = await until(owner, await start(owner, automation.id, input(hostile)), 'completed');
+  const sent = '/customers/..%2Fadmin/notes?text=x%26role%3Dadmin%23&role=guest';
+  expect(received.map((one) => one.url)).toEqual([sent]);
+  expect(json(run.steps[0]?.input).url).toBe(`${url}${sent}`);
+  const failed = await until(owner, await start(owner, automation.id, input({ id: '..', text: '' })), 'failed');
+  expect(failed.error).toMatchObject({ code: 'invalid_value', retryable: false });
+  expect(received).toHaveLength(1);
+});
+
 test('a request to this server itself carries the chain of its run, and others carry none', async () => {
   const { owner, create, start, until } = stage;
   const localhost = url.replace('127.0.0.1', 'localhost');

@@ -16,7 +16,7 @@ const scope: Scope = {
   },
   steps: { find: { output: { items: [{ id: 'r1' }, { id: 'r2' }], total: 2 } } },
 };
-const render = (config: unknown, maxBytes?: number) => renderTemplates(config, scope, maxBytes);
+const render = (config: unknown) => renderTemplates(config, scope);
 const faultOf = (run: () => unknown): { code: string; at: string } | undefined => {
   try {
     run();
@@ -107,7 +107,7 @@ describe('a template', () => {
     expect(fault({ a: 'of {{trigger.list}}' })).toBe('template_too_long');
     expect(fault('of {{trigger.deep}}')).toBe('template_too_long');
     expect(fault(Array.from({ length: 30 }, () => 'x'.repeat(3_000)))).toBe('template_too_long');
-    expect(renderTemplates('{{trigger.long}}', big, 100_000)).toBe(long);
+    expect(renderTemplates('{{trigger.long}}', big, { maxBytes: 100_000 })).toBe(long);
   });
 });
 
@@ -173,5 +173,51 @@ describe('a template that is saved', () => {
   test('has paths that can also be parsed alone', () => {
     expect(parsePath('trigger.row.cells["a b"][2]')).toEqual(['trigger', 'row', 'cells', 'a b', '2']);
     expect(() => parsePath('trigger.row }')).toThrow('character');
+  });
+});
+
+describe('in a URL', () => {
+  const inUrl = (url: string, value: unknown) =>
+    renderTemplates({ url }, { trigger: { v: value }, secrets: { K: 'T0/B0' } }, { isUrl: (at) => at === 'url' });
+
+  test.each([
+    [
+      'a segment',
+      'https://a.example/c/{{trigger.v}}',
+      '../../admin?x=1',
+      'https://a.example/c/..%2F..%2Fadmin%3Fx%3D1',
+    ],
+    ['a parameter', 'https://a.example/?q={{trigger.v}}&r=1', 'x&r=2#', 'https://a.example/?q=x%26r%3D2%23&r=1'],
+    ['a part of a host', 'https://{{trigger.v}}.a.example/', 'evil.example/', 'https://evil.example%2F.a.example/'],
+    [
+      'text after a host',
+      'https://a.example{{trigger.v}}/',
+      ':x@evil.example',
+      'https://a.example%3Ax%40evil.example/',
+    ],
+    ['a line', 'https://a.example/{{trigger.v}}', 'a\nb', 'https://a.example/a%0Ab'],
+    ['half a character', 'https://a.example/{{trigger.v}}', '\ud83d', 'https://a.example/%EF%BF%BD'],
+    ['a list', 'https://a.example/?ids={{trigger.v}}', [1, 2], 'https://a.example/?ids=%5B1%2C2%5D'],
+    ['dots in a query', 'https://a.example/?up={{trigger.v}}', '..', 'https://a.example/?up=..'],
+    ['a whole URL', '{{trigger.v}}', 'https://a.example/x?y=1', 'https://a.example/x?y=1'],
+    ['the beginning of a URL', '{{trigger.v}}/x', 'https://a.example/../b', 'https://a.example/../b/x'],
+    ['a secret', 'https://a.example/{{secrets.K}}/{{trigger.v}}', 'a/b', 'https://a.example/T0/B0/a%2Fb'],
+  ])('%s stays what it is', (_, url, value, rendered) => {
+    expect(inUrl(url, value)).toEqual({ url: rendered });
+  });
+
+  test.each(['.', '..'])('a segment must not become %s, which removes another one', (dots) => {
+    expect(faultOf(() => inUrl('https://a.example/c/{{trigger.v}}/x', dots))?.code).toBe('invalid_value');
+  });
+
+  test('a segment must not become dots beside a text', () => {
+    expect(faultOf(() => inUrl('https://a.example/c/.{{trigger.v}}?x=1', '.'))).toEqual({
+      code: 'invalid_value',
+      at: 'url',
+    });
+  });
+
+  test('other texts are not encoded', () => {
+    expect(renderTemplates({ body: 'a/{{trigger.v}}' }, { trigger: { v: 'b&c' } })).toEqual({ body: 'a/b&c' });
   });
 });

@@ -27,7 +27,7 @@ export interface PlacedReference {
   readonly at: string;
 }
 
-type TemplateFaultCode = 'invalid_template' | 'template_unresolved' | 'template_too_long';
+type TemplateFaultCode = 'invalid_template' | 'template_unresolved' | 'template_too_long' | 'invalid_value';
 
 /** The reason why templates cannot be parsed or filled in; `at` is the place in the config, such as `rows[0].name`. */
 export class TemplateFault extends Error {
@@ -152,17 +152,27 @@ function partsOf(text: string, at: string): readonly TemplatePart[] {
   }
 }
 
+interface RenderOptions {
+  readonly maxBytes?: number;
+  /** Returns whether the text at a place in the config is a URL, whose values are encoded. */
+  readonly isUrl?: (at: string) => boolean;
+}
+
 /**
  * Returns a copy of a config with its templates filled in. Filled-in values are never parsed as templates. A text that
  * is one whole template becomes the value with its type; inside longer texts, objects and lists become JSON, and null
  * becomes empty. Throws `TemplateFault`: `template_unresolved` for a missing value without default, `template_too_long`
- * above `maxBytes`.
+ * above `maxBytes`, `invalid_value` for a value that changes the path of a URL.
  */
-export function renderTemplates(config: unknown, scope: Scope, maxBytes: number = MAX_RENDERED_BYTES): unknown {
+export function renderTemplates(
+  config: unknown,
+  scope: Scope,
+  { maxBytes = MAX_RENDERED_BYTES, isUrl = () => false }: RenderOptions = {},
+): unknown {
   const budget = createBudget(maxBytes);
   const render = (value: unknown, at: string, depth: number): unknown => {
     if (depth > MAX_DEPTH) throw new TemplateFault('invalid_template', `has more than ${MAX_DEPTH} levels`, at);
-    if (typeof value === 'string') return renderText(value, scope, budget, at);
+    if (typeof value === 'string') return renderText(value, scope, budget, at, isUrl(at));
     if (Array.isArray(value)) {
       budget.take(2 + value.length, at);
       return value.map((item, index) => render(item, `${at}[${index}]`, depth + 1));
@@ -182,7 +192,7 @@ export function renderTemplates(config: unknown, scope: Scope, maxBytes: number 
   return render(config, '', 0);
 }
 
-function renderText(text: string, scope: Scope, budget: Budget, at: string): unknown {
+function renderText(text: string, scope: Scope, budget: Budget, at: string, isUrl: boolean): unknown {
   const parts = partsOf(text, at);
   const [only] = parts;
   if (parts.length === 1 && typeof only === 'object') {
@@ -191,12 +201,34 @@ function renderText(text: string, scope: Scope, budget: Budget, at: string): unk
     return value;
   }
   let rendered = '';
+  let withoutValues = '';
   for (const part of parts) {
-    const piece = typeof part === 'string' ? part : pieceOf(resolve(part, scope, at), budget, at);
+    const value = typeof part === 'string' ? part : pieceOf(resolve(part, scope, at), budget, at);
+    const isEncoded = isUrl && isEncodedInUrl(part, parts);
+    const piece = isEncoded ? encodeURIComponent(Buffer.from(value).toString()) : value;
     budget.takeText(piece, at);
     rendered += piece;
+    withoutValues += isEncoded ? 'x' : piece;
+  }
+  if (isUrl && countDotSegments(rendered) > countDotSegments(withoutValues)) {
+    throw new TemplateFault('invalid_value', 'has a value that makes a segment of its path only dots', at);
   }
   return rendered;
+}
+
+/**
+ * Returns whether a part of a URL is encoded, so that its value adds no segment, parameter or host. What begins a URL is
+ * a base URL, and secrets come from the author.
+ */
+const isEncodedInUrl = (part: TemplatePart, [first]: readonly TemplatePart[]): boolean =>
+  typeof part === 'object' && part !== first && part.path[0] !== 'secrets';
+
+/** `.` and `..` between slashes, which a URL resolves even if they are encoded. */
+const DOT_SEGMENT = /[/\\](?:\.|%2e){1,2}(?=[/\\]|$)/gi;
+
+function countDotSegments(url: string): number {
+  const [path = ''] = url.split(/[?#]/, 1);
+  return path.match(DOT_SEGMENT)?.length ?? 0;
 }
 
 function resolve({ path, text, fallback }: Reference, scope: Scope, at: string): unknown {

@@ -2,14 +2,13 @@ import { type Fetched, type Guard, headerOf, readStart, retryAfterMs, UrlNotAllo
 import { isObject } from '@commonplace/kit/json';
 import { signedHeaders } from '@commonplace/platform/webhooks';
 import { isHeaderValue, NOT_IN_HEADERS } from '../../definitions/config-check.js';
-import { withTexts } from '../../definitions/config-texts.js';
+import { fillIn } from '../../definitions/fill-in.js';
 import { CHAIN_HEADER, writeChain } from '../../domain/chain.js';
 import { isAllowedHost } from '../../domain/hosts.js';
-import { renderTemplates } from '../../domain/templates.js';
 import { ActionError } from '../failure.js';
 import { chainOf } from '../finished-event.js';
 import { masked, maxSecretBytes, openSecrets, secretsIn, type UsedSecrets } from '../secrets.js';
-import { type Action, type ActionContext, type ActionParts, type Config, done } from './action.js';
+import { type Action, type ActionContext, type ActionParts, done } from './action.js';
 
 type HttpParts = Pick<ActionParts, 'guard' | 'envelope' | 'now' | 'settings'>;
 
@@ -70,8 +69,7 @@ export const httpRequest = (parts: HttpParts): Action => ({
 
 function requestIn(guard: Guard, { action, scope }: ActionContext, secrets: UsedSecrets): OutgoingRequest {
   const { sign_with: _, ...templates } = action.config;
-  const rendered = renderTemplates(templates, { ...scope, secrets: secrets.values }) as Config;
-  const config = withTexts(action.type, rendered);
+  const config = fillIn(action.type, templates, { ...scope, secrets: secrets.values });
   const url = guard.check(String(config.url));
   for (const { name, allowedHosts } of secrets.used) {
     if (!isAllowedHost(url.hostname, allowedHosts)) {

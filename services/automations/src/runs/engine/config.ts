@@ -1,7 +1,7 @@
 import { checkConfig } from '../../definitions/config-check.js';
-import { withTexts } from '../../definitions/config-texts.js';
+import { fillIn } from '../../definitions/fill-in.js';
 import type { AutomationRecord, StoredAction } from '../../definitions/records.js';
-import { renderTemplates, type Scope } from '../../domain/templates.js';
+import type { Scope } from '../../domain/templates.js';
 import type { Config } from '../actions/action.js';
 import { ActionError, actionErrorOf } from '../failure.js';
 import { maskedSecrets } from '../secrets.js';
@@ -16,7 +16,7 @@ export function filledIn(
 ): Config | ActionError {
   const all = type === 'http_request' ? { ...scope, secrets: maskedSecrets(automation) } : scope;
   try {
-    return withTexts(type, renderTemplates(config, all) as Config);
+    return fillIn(type, config, all);
   } catch (error) {
     return actionErrorOf(error);
   }

@@ -1,6 +1,7 @@
 import { fingerprint } from '@commonplace/kit/id';
 import { checkConfig } from '../../definitions/config-check.js';
 import { withTexts } from '../../definitions/config-texts.js';
+import { takesUrl } from '../../definitions/fill-in.js';
 import type { AutomationRecord, StoredAction, StoredCondition } from '../../definitions/records.js';
 import { conditionsHold, pathsOf } from '../../domain/conditions.js';
 import { renderTemplates, type Scope } from '../../domain/templates.js';
@@ -64,20 +65,21 @@ function inputOf(
 ): { readonly input: unknown; readonly error?: RunFailure } {
   const all = action.type === 'http_request' ? { ...scope, secrets: maskedSecrets(automation) } : scope;
   let error: RunFailure | undefined;
-  const fill = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(fill);
+  const fill = (value: unknown, isUrl = false): unknown => {
+    if (Array.isArray(value)) return value.map((item) => fill(item));
     if (typeof value === 'object' && value !== null) {
       return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one)]));
     }
     if (typeof value !== 'string') return value;
     try {
-      return renderTemplates(value, all);
+      return renderTemplates(value, all, { isUrl: () => isUrl });
     } catch (thrown) {
       if (!/\{\{\s*steps[.[]/.test(value)) error ??= failureOf(actionErrorOf(thrown), action.id);
       return value;
     }
   };
-  const input = withTexts(action.type, fill(action.config) as Config);
+  const filled = Object.entries(action.config).map(([name, value]) => [name, fill(value, takesUrl(action.type, name))]);
+  const input = withTexts(action.type, Object.fromEntries(filled) as Config);
   const [fault] = checkConfig(action.type, input);
   if (error === undefined && fault !== undefined) {
     error = { code: fault.code, message: fault.message, actionId: action.id, retryable: false };
