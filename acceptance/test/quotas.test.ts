@@ -190,6 +190,16 @@ describe('the storage quota holds for 50 concurrent requests', () => {
     expect(codes(answers)).toEqual({ 201: FIT - 1, storage_quota_exceeded: 30 - (FIT - 1) });
   });
 
+  test('by copies of files into an empty workspace, of which none reserves space again after a lost race', async () => {
+    const { org, workspace } = await newTenant();
+    const { data } = await newFile(by, { name: 'f', workspace_id: workspace.id }, Buffer.alloc(SIZE));
+    await linkOf(by, data.resource.id);
+    const { data: empty } = await by.post<Workspace>('/workspaces', { name: 'Empty', org_id: org.id });
+    const into = { workspace_id: empty.id };
+    const answers = await atOnce(() => by.post(`/resources/${data.resource.id}/copy`, into), 30);
+    expect(codes(answers)).toEqual({ 201: FIT - 1, storage_quota_exceeded: 30 - (FIT - 1) });
+  });
+
   test('by sources of imports, which free their space when they are deleted', async () => {
     const { workspace } = await newTenant();
     const source = {

@@ -3,6 +3,7 @@ import { isCancelled } from '../deadline/cancellation.js';
 import { AppError } from '../errors/index.js';
 import { createEvent } from '../events/envelope.js';
 import type { DomainEvent } from '../events/port.js';
+import { newId } from '../id/index.js';
 import type { UnitOfWork } from '../store/port.js';
 import type { CallContext, CallMetadata, CallOptions, IncomingCall, Reply } from './port.js';
 
@@ -48,6 +49,9 @@ export class Run {
   }
 }
 
+/** Ids of calls whose handlers have asked for one. */
+const callIds = new WeakMap<IncomingCall, string>();
+
 /** The context that is passed to a handler. */
 export class Context implements CallContext {
   constructor(
@@ -75,6 +79,12 @@ export class Context implements CallContext {
 
   get requestId(): string {
     return this.call.metadata.requestId;
+  }
+
+  get callId(): string {
+    const id = callIds.get(this.call) ?? newId();
+    callIds.set(this.call, id);
+    return id;
   }
 
   get deadline(): number {

@@ -88,6 +88,11 @@ export interface CallContext {
   readonly actor: Actor;
   readonly metadata: CallMetadata;
   readonly requestId: string;
+  /**
+   * An id of this call alone, the same in each run of the handler: ids derived from it let a run that follows a lost race
+   * find what an earlier one has created in other services.
+   */
+  readonly callId: string;
   readonly deadline: number;
   readonly signal: AbortSignal;
   /**

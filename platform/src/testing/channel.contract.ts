@@ -408,8 +408,10 @@ function handlerCommits(open: OpenChannel): void {
 
   test('is written again after a lost race, with the reply of the last run alone', async () => {
     let runs = 0;
-    answer = async ({ work, reply }) => {
+    const ids: string[] = [];
+    answer = async ({ work, reply, callId }) => {
       runs += 1;
+      ids.push(callId);
       reply.warnings = [...(reply.warnings ?? []), { code: `run_${runs}`, message: 'Again.' }];
       if (runs === 1) {
         reply.status = 201;
@@ -419,7 +421,7 @@ function handlerCommits(open: OpenChannel): void {
         const other = begin();
         other.insert(records, { id: 'first' });
         await other.commit();
-      } else work.insert(records, { id: 'second' });
+      } else work.insert(records, { id: `of run ${runs}` });
       return { entries: [], leftIds: [] };
     };
     const reply: Reply = {};
@@ -427,6 +429,9 @@ function handlerCommits(open: OpenChannel): void {
     await client.getIndexEntries({ ids: [], mostBytes: 0 }, options);
     expect(runs).toBe(2);
     expect(reply).toEqual({ warnings: [{ code: 'run_2', message: 'Again.' }] });
-    expect(await written('second')).toBe(true);
+    expect(await written('of run 2')).toBe(true);
+    await client.getIndexEntries({ ids: [], mostBytes: 0 }, { ...options, reply: {} });
+    const [first, again, other] = ids;
+    expect([again, other === first]).toEqual([first, false]);
   });
 }

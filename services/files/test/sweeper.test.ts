@@ -206,6 +206,12 @@ test('copies by sharing bytes, once, and removes a copy without a node', async (
   const made = await copy();
   expect(made).toMatchObject({ copied: true, sizeBytes: 100 });
   expect(await copy()).toEqual(made);
+  await inWork(parts.store, async (work) => {
+    const file = await parts.files.get(id);
+    const version = { ...factsOf(randomBytes(7)), revision: newId(), blobId: newId(), name: 'b.bin' };
+    await addVersion(parts, work, { ...place, ...file, id }, { ...version, contentType: 'text/plain', actor });
+  });
+  expect(await copy()).toEqual(made);
   expect((await parts.blobs.get(blobId))?.uses).toBe(2);
   expect(await parts.files.get(copyId)).toMatchObject({ status: 'ready', versionId: made.revision, versions: 1 });
   await sweep();

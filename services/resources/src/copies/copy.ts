@@ -1,5 +1,4 @@
 import { personBehind } from '@commonplace/kit/auth';
-import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { traceparentNow } from '@commonplace/kit/telemetry';
@@ -59,7 +58,7 @@ export async function copyResource(
   const destination = await destinationOfCopy(parts, request, node, subject, context);
   requireSameTenant(node, destination);
   if (whyNotCopied(node) !== undefined) throw FileNotReady({ status: node.file?.status ?? 'failed' });
-  const key = newId();
+  const key = context.callId;
   const id = copyId(key, node.id);
   const open = { ...placeUnder(destination.parent, { id, restricted: false }), id };
   const grants = request.includePermissions ? await grantTerms(parts, node, open, subject) : undefined;

@@ -23,6 +23,7 @@ export function jobContext(
     actor: job.actor,
     metadata: { requestId },
     requestId,
+    callId: job.id,
     deadline: onward.deadline,
     signal: onward.signal ?? new AbortController().signal,
     work,

@@ -1,4 +1,4 @@
-import { newId } from '@commonplace/kit/id';
+import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
@@ -27,13 +27,13 @@ export async function pinEdition(
     throw LimitReached({ limit: MAX_PINNED_PAGES, what: 'pages in a pinned publication' });
   const bytes = nodes.reduce((sum, { type, sizeBytes }) => (type === 'file' ? sum : sum + sizeBytes), 0);
   if (bytes > MAX_COPIED_BYTES) throw LimitReached({ limit: MAX_COPIED_BYTES, what: 'bytes in a pinned publication' });
-  const edition = newId();
+  const edition = context.callId;
   for (const node of nodes) await pinPage(parts, node, edition, context);
   return edition;
 }
 
 async function pinPage(parts: PublicationParts, node: Node, edition: string, context: CallContext): Promise<void> {
-  const keptId = newId();
+  const keptId = derivedId(`pin:${edition}:${node.id}`);
   if (holdsContent(node)) await parts.kinds[node.type]?.keep(node, keptId, context);
   const { id: nodeId, ...page } = pick(node);
   const file = node.type === 'file' ? await pinFile(parts, node, keptId, context) : undefined;

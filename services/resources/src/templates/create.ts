@@ -6,7 +6,6 @@ import {
   reachesTenant,
 } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
-import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { type Breathe, createBreathe } from '@commonplace/kit/slices';
 import { traceparentNow } from '@commonplace/kit/telemetry';
@@ -52,7 +51,7 @@ export async function createTemplate(
   if (scope === 'org' && isWorkspaceLimited(subject.caller)) throw credentialOutOfScope(subject.caller);
   const listKey = scope === 'org' ? `org:${material.orgId}` : `user:${subject.caller.userId}`;
   await parts.quotas.templates.reserve(context.work, listKey);
-  const id = newId();
+  const id = context.callId;
   const made =
     'items' in material
       ? await fromTree(parts, id, material.orgId, material.items, context)

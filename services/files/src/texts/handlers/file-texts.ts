@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { NotFound } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
 import type {
   CopyFileRequest,
   CopyFileResponse,
@@ -65,10 +66,10 @@ async function copyFile(parts: TextParts, request: CopyFileRequest, context: Cal
   if (from === undefined || version === undefined || blob === undefined || blob.uses === 0) {
     return { copied: false, contentType: '', sizeBytes: 0, revision: '' };
   }
+  const made = await madeCopy(parts, toResourceId, work);
+  if (made !== undefined) return made;
   const { contentType, sizeBytes } = version;
   const revision = derivedId(`copy:${version.id}:${toResourceId}`);
-  const answer = { copied: true, contentType, sizeBytes, revision };
-  if ((await work.get(parts.files, toResourceId)) !== undefined) return answer;
   const now = new Date().toISOString();
   const place = { tenant, workspaceId, createdAt: now };
   work.replace(parts.blobs, blob, { ...blob, uses: blob.uses + 1 });
@@ -95,5 +96,14 @@ async function copyFile(parts: TextParts, request: CopyFileRequest, context: Cal
   if (text !== undefined) work.insert(parts.texts, { ...text, id: revision, tenant });
   // The caller creates its node; without one the sweeper deletes the copy.
   await beginAttempt(parts, { fileId: toResourceId, revision, blobId: version.blobId }, COPY_MS);
-  return answer;
+  return { copied: true, contentType, sizeBytes, revision };
+}
+
+/** Returns what an earlier call has copied, which may be an earlier version than the source has now. */
+async function madeCopy(parts: TextParts, id: string, work: UnitOfWork): Promise<CopyFileResponse | undefined> {
+  const file = await work.get(parts.files, id);
+  const version = file?.versionId === undefined ? undefined : await work.get(parts.versions, file.versionId);
+  if (version === undefined) return undefined;
+  const { id: revision, contentType, sizeBytes } = version;
+  return { copied: true, contentType, sizeBytes, revision };
 }
