@@ -22,7 +22,7 @@ export function settingsPage(tables: Readonly<Record<string, Table>>): string {
   const rows = [...readers.values()].map(({ setting, names }) => [
     code(setting.variable),
     code(shownDefault(setting)),
-    setting.help,
+    setting.help.replace(VERBATIM, code),
     names.includes(EVERY) ? 'all' : names.join(', '),
   ]);
   const head = ['setting', 'default', 'meaning', 'read by'];
@@ -31,5 +31,8 @@ export function settingsPage(tables: Readonly<Record<string, Table>>): string {
   );
   return `${INTRODUCTION}\n${lines.join('\n')}\n`;
 }
+
+/** Examples within a text, which Markdown would read as links, HTML or emphasis. */
+const VERBATIM = /'[^']+'|<[^>]+>[^\s;,]*|[^\s;,()]*(?:@|:\/\/|\*)[^\s;,()]+/g;
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
