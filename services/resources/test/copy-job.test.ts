@@ -150,6 +150,7 @@ async function begin(source: Node, target: Node): Promise<TreeJob> {
   const work = parts.store.begin();
   const context = {
     work,
+    callId: newId(),
     ...{ actor: ada, caller: { userId: 'ada' } },
     event: () => ({ id: `evt_${newId()}`, specversion: '1.0', type: 'x', source: 's', subject: 's', data: {} }),
     afterCommit() {},
