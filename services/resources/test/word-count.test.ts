@@ -1,5 +1,7 @@
+import { createBreathe } from '@commonplace/kit/slices';
+import { countTurns } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
-import { countWords } from '../src/documents/kind/words.js';
+import { countWords, countWordsInSlices } from '../src/documents/kind/words.js';
 
 const RUNS = /\S+/g;
 
@@ -34,4 +36,20 @@ test('segments scripts without spaces', () => {
   expect(countWords('我喜欢喝茶')).toBeGreaterThan(1);
   expect(countWords('ขอบคุณมาก')).toBeGreaterThan(1);
   expect(countWords('tea 茶')).toBe(2);
+});
+
+test('counts long texts without spaces in pieces, with pauses, and cuts no word at a break', async () => {
+  const sentence = '统一的训练数据可以帮助人们。';
+  const words = countWords(sentence);
+  const text = sentence.repeat(Math.floor(20_000 / sentence.length));
+  let counted = 0;
+  const turns = await countTurns(async () => {
+    counted = await countWordsInSlices(text, createBreathe());
+  });
+  expect(counted).toBe(words * (text.length / sentence.length));
+  expect(countWords(text)).toBe(counted);
+  expect(turns).toBeGreaterThan(2);
+  // Without a break, a word is cut in two at most at the end of each piece.
+  const run = '统一的训练数据可以帮助人们'.repeat(700);
+  expect(Math.abs(countWords(run) - countWords('统一的训练数据可以帮助人们') * 700)).toBeLessThan(40);
 });

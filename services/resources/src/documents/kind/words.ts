@@ -4,15 +4,48 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 /** Longest text that the segmenter counts, at about 5 MB a second; longer texts are split at white space. */
 const SEGMENTED_CHARS = 20_000;
 
+/** Characters that are segmented together. From some 2,000 without a space on, the time grows with their square. */
+const PIECE_CHARS = 1000;
+
 /** Counts the words of a text, including scripts without spaces between words. */
 export function countWords(text: string): number {
   if (text.length > SEGMENTED_CHARS) return countRuns(text);
-  const separated = countSeparated(text);
+  const separated = countUnsegmented(text);
   if (separated !== undefined) return separated;
-  if (isPlain(text)) return countRuns(text);
   let words = 0;
-  for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) words++;
+  for (const piece of piecesOf(text)) words += countSegments(piece);
   return words;
+}
+
+/** Counts the words of a text whose words white space separates; undefined for other texts. */
+function countUnsegmented(text: string): number | undefined {
+  return countSeparated(text) ?? (isPlain(text) ? countRuns(text) : undefined);
+}
+
+function countSegments(piece: string): number {
+  let words = 0;
+  for (const { isWordLike } of segmenter.segment(piece)) if (isWordLike) words++;
+  return words;
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    const end = endOfPiece(text, at);
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+/** White space, and punctuation of scripts without spaces. */
+const BREAK = /[\s\u3001-\u303f\uff01-\uff0f]/;
+const HIGH_SURROGATE = /[\ud800-\udbff]/;
+
+/** Returns the end of the piece that begins at `at`. It ends behind a break if it can, so that no word is cut. */
+function endOfPiece(text: string, at: number): number {
+  const end = at + PIECE_CHARS;
+  if (end >= text.length) return text.length;
+  for (let last = end; last > at + PIECE_CHARS / 2; last--) if (BREAK.test(text.charAt(last - 1))) return last;
+  return HIGH_SURROGATE.test(text.charAt(end - 1)) ? end - 1 : end;
 }
 
 /** Code units of characters that may belong to a script without spaces: all from Thai on, except punctuation and symbols. */
@@ -59,7 +92,16 @@ function isPlain(text: string): boolean {
 
 /** Counts the words of a source text as `countWords` does, and yields to the event loop in between. */
 export async function countWordsInSlices(text: string, breathe: Breathe): Promise<number> {
-  if (text.length <= SEGMENTED_CHARS) return countWords(text);
+  if (text.length <= SEGMENTED_CHARS) {
+    const separated = countUnsegmented(text);
+    if (separated !== undefined) return separated;
+    let words = 0;
+    for (const piece of piecesOf(text)) {
+      words += countSegments(piece);
+      await breathe();
+    }
+    return words;
+  }
   const run = /\S+/g;
   let runs = 0;
   while (run.test(text)) if (++runs % RUNS_AT_ONCE === 0) await breathe();
