@@ -1,12 +1,12 @@
-import type { Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Condition, Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
 import { candidatesOf, isEmpty, isInOneIndex, splitByIndex } from './index-part.js';
 import type { LargePage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
-import type { TableShape } from './schema.js';
+import { elementTable, type TableShape } from './schema.js';
 import { selectPage } from './select.js';
-import { join, type Sql, translate } from './translate.js';
+import { join, oneOf, type Sql, translate } from './translate.js';
 
 /**
  * Reads whose filter has conditions that no index serves, so that each candidate has to be tested, or whose order no index
@@ -48,6 +48,9 @@ const MAX_CANDIDATES = { page: 1000, count: 2000 };
 const MAX_READ = 250;
 /** Maximum size of the candidates that SQLite itself tests or sorts, in bytes of JSON: some five milliseconds. */
 const MAX_CANDIDATE_BYTES = 2 ** 20;
+
+/** Maximum number of alternatives whose candidates are counted; SQLite allows 500 in one statement. */
+const MAX_SELECTIONS = 64;
 
 export function createFilteredReads<T extends StoredRecord>(
   reader: Connection,
@@ -94,16 +97,30 @@ export function createFilteredReads<T extends StoredRecord>(
   function isLong(where: Where<T>, sort: Sort<T> = [], fields?: readonly string[]): boolean {
     const selections = candidatesOf(shape, where, fieldsOf(sort));
     if (selections.length === 0) return false;
+    if (selections.length > MAX_SELECTIONS) return true;
     // The length of a text is stored before it, so that the text is not read.
     const size = fields !== undefined && isInOneIndex(shape, where, fields) ? '0' : 'octet_length(doc)';
     const parts = selections.map((selection) => {
-      const { sql, params } = translate(shape, selection);
+      const { sql, params } = selectedBy(selection);
       const sizes = `SELECT ${size} AS bytes FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
       return { sql: `SELECT * FROM (${sizes})`, params };
     });
     const { sql, params } = join(parts, ' UNION ALL ');
     const [count, bytes] = reader.get(`SELECT count(*), total(bytes) FROM (${sql})`, params) as [number, number];
     return count > MAX_CANDIDATES.page || bytes > MAX_CANDIDATE_BYTES;
+  }
+
+  /**
+   * Translates a condition by which an index selects candidates. SQLite makes a list of the ids by elements first, so that
+   * list is limited.
+   */
+  function selectedBy(selection: Where<T>): Sql {
+    const [[field, entry] = ['', undefined]] = Object.entries(selection) as [string, Condition | undefined][];
+    if (!shape.many.has(field)) return translate(shape, selection);
+    const { contains, containsAny = contains === undefined ? [] : [contains] } = entry ?? {};
+    const { sql, params } = oneOf('value', containsAny);
+    const ids = `SELECT id FROM ${elementTable(shape.table, field)} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
+    return { sql: `id IN (${ids})`, params };
   }
 
   function selectsFew(where: Where<T>): boolean {
