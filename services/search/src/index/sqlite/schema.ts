@@ -2,15 +2,22 @@ import { ANALYSER_VERSION } from '@commonplace/kit/analysis';
 import { REPEAT_COLUMNS } from './repeats.js';
 
 /** Version of the file format; a file with another stamp is rebuilt. */
-export const STAMP = `6 ${ANALYSER_VERSION}`;
+export const STAMP = `7 ${ANALYSER_VERSION}`;
 
 /** Row numbers of one tenant begin at `number * TENANT_ROWS`, so that a search reads only its tenant's rows. */
 export const TENANT_ROWS = 2 ** 30;
 
+/** Percentage of deleted rows from which FTS5 merges a segment; with its default of 10, changes merge all the time. */
+const DELETED_PERCENT = 50;
+
+function mergeLater(table: string): string {
+  return `INSERT INTO ${table} (${table}, rank) VALUES ('deletemerge', ${DELETED_PERCENT});`;
+}
+
 /**
  * The tables of an index file. Lists (`ancestors`, `principals`, `metadata`, `tags`) are stored as items with a line
  * feed before and after each. The terms in `terms` are the analyser's; they contain letters and digits only, which the
- * `ascii` tokenizer leaves unchanged. Each Org and each Personal workspace has a
+ * `ascii` tokenizer leaves unchanged. Beginnings of one letter have an index of their own; longer ones are ranges of terms. Each Org and each Personal workspace has a
  * vocabulary; `words` only grows: words of deleted texts stay until a rebuild. Comments have a
  * separate table of terms, so that they don't slow down other searches; those of an entry are one text. `repeats` has
  * the terms that occur more than once: see `repeats.ts`. `length` is the number of terms in the text and `NAME_TIMES` that of
@@ -48,15 +55,16 @@ CREATE TABLE models (
   chunks INTEGER NOT NULL
 );
 CREATE VIRTUAL TABLE terms USING fts5(
-  name, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
+  name, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1'
 );
 CREATE VIRTUAL TABLE repeats USING fts5(
   ${REPEAT_COLUMNS.map(({ column }) => column).join(', ')},
   content = '', contentless_delete = 1, tokenize = 'ascii', detail = column
 );
 CREATE VIRTUAL TABLE comment_terms USING fts5(
-  comments, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1 2 3'
+  comments, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '1'
 );
+${['terms', 'repeats', 'comment_terms'].map(mergeLater).join('\n')}
 `;
 
 /**
