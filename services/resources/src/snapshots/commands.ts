@@ -10,7 +10,14 @@ import { NoSuchSnapshot } from '../errors.js';
 import { requireKind } from '../kinds.js';
 import { publishSnapshot } from './events.js';
 import type { SnapshotParts } from './parts.js';
-import { NEWEST_FIRST, newestAutomatic, newestSnapshot, type SnapshotReason, type SnapshotRecord } from './records.js';
+import {
+  lastingSnapshot,
+  NEWEST_FIRST,
+  newestAutomatic,
+  newestSnapshot,
+  type SnapshotReason,
+  type SnapshotRecord,
+} from './records.js';
 
 /** How a content was changed; events contain it. */
 export type WriteReason = 'replace' | 'edit' | 'append' | 'prepend' | 'upsert' | 'restore';
@@ -36,11 +43,10 @@ export async function keepReplaced(
   options: WriteOptions,
   context: CallContext,
 ): Promise<string | undefined> {
-  const newest = await newestSnapshot(parts.snapshots, node.id);
-  // A snapshot that does not expire already holds this state.
-  if (newest?.contentVersion === node.contentVersion && newest.expiresAt === undefined) return newest.id;
+  const held = await lastingSnapshot(parts.snapshots, node);
+  if (held !== undefined) return held.id;
   const must = mustKeepReplaced(node, prepared, options, context);
-  if (!must && (await isRecent(parts, node, newest))) return undefined;
+  if (!must && (await isRecent(parts, node))) return undefined;
   const kept = await keep(parts, node, { reason: reasonFor(must, options, context), automatic: true }, context);
   await prune(parts, node, context.work);
   return kept.id;
@@ -62,8 +68,8 @@ function wroteLast(node: Node, { caller, actor }: Pick<CallContext, 'caller' | '
   return node.createdBy.type === actor.type && node.createdBy.id === actor.id;
 }
 
-async function isRecent(parts: SnapshotParts, node: Node, newest: SnapshotRecord | undefined): Promise<boolean> {
-  const last = newest?.automatic ? newest : await newestAutomatic(parts.snapshots, node.id);
+async function isRecent(parts: SnapshotParts, node: Node): Promise<boolean> {
+  const last = await newestAutomatic(parts.snapshots, node.id);
   return last !== undefined && Date.now() - Date.parse(last.createdAt) < OWN_REWRITES_MS;
 }
 

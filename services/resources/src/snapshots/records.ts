@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
-import type { NodeType } from '../domain/node.js';
+import type { Node, NodeType } from '../domain/node.js';
 
 export type SnapshotReason = 'manual' | 'auto' | 'before_replace' | 'before_restore' | 'import' | 'agent_run';
 
@@ -61,5 +61,15 @@ export async function snapshotOfVersion(
   contentVersion: number,
 ): Promise<SnapshotRecord | undefined> {
   const [found] = await snapshots.find({ where: { resourceId, contentVersion }, limit: 1 });
+  return found;
+}
+
+/** Returns a snapshot that holds the present content of a node and does not expire. */
+export async function lastingSnapshot(
+  snapshots: Snapshots,
+  { id: resourceId, contentVersion }: Pick<Node, 'id' | 'contentVersion'>,
+): Promise<SnapshotRecord | undefined> {
+  const where = { resourceId, contentVersion, expiresAt: { exists: false } } as const;
+  const [found] = await snapshots.find({ where, limit: 1 });
   return found;
 }

@@ -9,6 +9,7 @@ import type { Patterns } from '../../domain/pattern.js';
 import type { AdmittedCache } from './admitted.js';
 import { type ChangeLog, createChangeLog } from './change-log.js';
 import type { Identity } from './identities.js';
+import { createKnownWords, type KnownWords } from './known-words.js';
 import type { Lengths } from './lengths.js';
 import { createKnownBlocks, type KnownBlocks } from './long-texts.js';
 import { type HeldModel, loadModels } from './models.js';
@@ -78,8 +79,7 @@ export interface IndexFile {
   readonly expansions: LRUCache<string, Patterns>;
   /** Numbers of the vocabularies, by the id of their Org or Personal workspace. */
   readonly vocabularies: Map<string, number>;
-  /** Words that the file is known to contain: `vocabulary word`. */
-  readonly knownWords: LRUCache<string, true>;
+  readonly knownWords: KnownWords;
   /** Blocks whose words the file is known to contain, by vocabulary. */
   readonly knownBlocks: KnownBlocks;
   /** Models with vectors in the file, by id. */
@@ -94,7 +94,6 @@ export interface IndexFile {
 
 /** UTF-16 units of cached text, which take about twice as many bytes. */
 const MAX_CACHED_TEXT_UNITS = 16_000_000;
-const MAX_CACHED_WORDS = 200_000;
 const MAX_CACHED_EXPANSIONS = 5000;
 /** Bytes of cached sets of admitted rows. */
 const MAX_CACHED_ADMITTED_BYTES = 20_000_000;
@@ -192,7 +191,7 @@ function load(path: string, limits: Limits, db: Connection): IndexFile {
     admitted: new LRUCache({ maxSize: MAX_CACHED_ADMITTED_BYTES, sizeCalculation: ({ bits }) => 1000 + bits.length }),
     expansions: new LRUCache(maxEntries(MAX_CACHED_EXPANSIONS)),
     vocabularies: new Map(),
-    knownWords: new LRUCache(maxEntries(MAX_CACHED_WORDS)),
+    knownWords: createKnownWords(),
     knownBlocks: createKnownBlocks(),
     models: new Map(),
     needs: new Map(),

@@ -265,10 +265,9 @@ function vocabularyOf({ db, vocabularies }: IndexFile, { tenant }: IndexEntry): 
 
 function addWords({ db, knownWords }: IndexFile, vocabulary: number, words: Iterable<string>): void {
   for (const word of words) {
-    const key = `${vocabulary} ${word}`;
-    if (knownWords.get(key) || !WORD.test(word)) continue;
+    if (knownWords.has(vocabulary, word) || !WORD.test(word)) continue;
     db.run('INSERT OR IGNORE INTO words VALUES (?, ?)', [vocabulary, word]);
-    knownWords.set(key, true);
+    knownWords.add(vocabulary, word);
   }
 }
 
