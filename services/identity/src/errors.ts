@@ -35,7 +35,7 @@ export const NoAddress = refuse('invalid_credentials', 'The issuer provides no e
 export const WrongCurrentPassword = forbid('wrong_password', 'The current password is wrong.');
 export const ReauthenticationRequired = forbid(
   'reauthentication_required',
-  'Confirm who you are with your password first: the last time was more than {minutes} minutes ago.',
+  'Confirm who you are with your password, and a code if you have an authenticator app: the last time was more than {minutes} minutes ago, or before you added the app.',
 );
 export const WrongCode = forbid('wrong_code', 'The code is wrong, has expired or was already used.');
 export const SecondFactorRequired = forbid(

@@ -41,6 +41,22 @@ const revoke = async (credential: string, keyId: string) => {
 };
 
 describe('creating a key', () => {
+  test('fails if its session ends meanwhile', async () => {
+    const place = harness.directory.addWorkspace(acme);
+    const signed = { email: 'ada@example.com', password: 'long enough', code: '', clientIp: '', userAgent: '' };
+    const { session } = await harness.auth.signIn(signed, harness.call());
+    const { client } = harness.directory;
+    const { lookUpWorkspace } = client;
+    client.lookUpWorkspace = async (...args) => {
+      client.lookUpWorkspace = lookUpWorkspace;
+      await harness.security.endOtherSessions({ session }, harness.call());
+      return lookUpWorkspace(...args);
+    };
+    const making = makeKey(harness, ada.session, { orgId: acme, workspaceIds: [place] });
+    expect(await refused(making)).toBe('UNAUTHENTICATED invalid_credentials');
+    expect((await list(session, { orgId: acme })).items).toEqual([]);
+  });
+
   test('creates a Personal key by default, and shows it only once', async () => {
     const made = await makeKey(harness, ada.session, { name: 'CI', description: 'for builds' });
     expect(made).toMatchObject({

@@ -5,6 +5,7 @@ import { deriveKeys, parseSecrets } from '../src/domain/secrets.js';
 import { openSecurityAdmin } from '../src/security-admin.js';
 import { secondFactorCollection } from '../src/stores/second-factors.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
+import { makeKey } from './support/people.js';
 
 const PASSWORD = 'correct horse battery';
 const STEP_MS = 30_000;
@@ -181,6 +182,28 @@ describe('an authenticator app', () => {
     await expect(harness.security.beginTotp({ session }, harness.call())).rejects.toMatchObject({
       reason: 'reauthentication_required',
     });
+  });
+
+  test('is neither removed nor replaced by a session that has only the password', async () => {
+    const { session: other } = await signIn();
+    const { secret } = await enroll();
+    const call = harness.call;
+    const attempts = [
+      () => harness.security.beginTotp({ session: other }, call()),
+      () => harness.security.removeTotp({ session: other }, call()),
+      () => harness.security.renewRecoveryCodes({ session: other }, call()),
+      () => harness.security.beginPasskeyRegistration({ session: other }, call()),
+      () => harness.security.endOtherSessions({ session: other }, call()),
+      () => makeKey(harness, other),
+    ];
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toMatchObject({ reason: 'reauthentication_required' });
+    }
+    const { recentUntil = '' } = await harness.security.getSecurity({ session: other }, call());
+    expect(Date.parse(recentUntil)).toBeLessThan(harness.now());
+    const proof = { session: other, password: PASSWORD, code: codeOf(secret), clientIp: '' };
+    const proven = await harness.security.reauthenticate(proof, call());
+    await harness.security.removeTotp({ session: proven.session }, call());
   });
 });
 

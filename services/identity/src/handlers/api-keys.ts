@@ -24,12 +24,12 @@ import { keyStatusOf, toApiKey } from '../keys/view.js';
 import { workspaceLimit } from '../keys/workspace-limit.js';
 import { requireKeyControl, requireOrgAdmin, requireOwnKey } from '../policy.js';
 import type { Reach } from '../reach.js';
-import { requireRecent } from '../security/signed-in.js';
+import { type RecencyParts, requireRecent } from '../security/signed-in.js';
 import { type ApiKeyRecord, countLiveKeys, type KeyHolderRecord, statusOf, whereStatus } from '../stores/api-keys.js';
 import { type SessionRecord, sessionsOf } from '../stores/sessions.js';
 import type { UserRecord } from '../stores/users.js';
 
-interface ApiKeyParts {
+interface ApiKeyParts extends Pick<RecencyParts, 'secondFactors'> {
   readonly settings: Pick<
     Settings,
     | 'keyLifetimeDays'
@@ -81,7 +81,7 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
 
     async createApiKey(request, context) {
       const { caller } = context;
-      await requireRecentSession(caller, parts);
+      await requireRecentSession(context, parts);
       const person = await memberships.of(caller.userId, context.onward);
       const draft = await draftOf(request, caller, person, context, parts);
       await takePlace(draft, context, parts);
@@ -94,7 +94,7 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
 
     async rotateApiKey({ keyId }, context) {
       const { caller, work } = context;
-      await requireRecentSession(caller, parts);
+      await requireRecentSession(context, parts);
       const person = await memberships.of(caller.userId, context.onward);
       const key = await work.get(apiKeys, keyId);
       if (key === undefined) throw NotFound();
@@ -125,13 +125,18 @@ export function createApiKeyHandlers(parts: ApiKeyParts): Handlers<ApiKeyService
   };
 }
 
-/** Requires a recently authenticated session, so that a stolen one cannot create a key that outlives it. */
-async function requireRecentSession({ userId, credential }: Caller, parts: ApiKeyParts): Promise<void> {
+/**
+ * Requires a recently authenticated session, so that a stolen one cannot create a key that outlives it. The commit of
+ * the key depends on the session, so that one which ends meanwhile creates none.
+ */
+async function requireRecentSession({ caller, work }: CallContext, parts: ApiKeyParts): Promise<void> {
+  const { userId, credential } = caller;
   if (credential.type !== 'session') return;
   const sessions = await sessionsOf(parts.sessionRecords, userId);
   const session = sessions.find(({ id }) => credentialIdOf(id) === credential.id);
   if (session === undefined) throw InvalidCredentials();
-  requireRecent(session, parts);
+  await requireRecent(session, parts);
+  work.expect(parts.sessionRecords, session);
 }
 
 /**
@@ -173,11 +178,13 @@ async function draftOf(
 
 /**
  * Returns the key that creates or rotates one, with the expiry of the secret that was sent. Throws `revoked_key` if it
- * was revoked since the call was authenticated.
+ * was revoked since the call was authenticated. The commit depends on that key, so that one which is revoked meanwhile
+ * creates none.
  */
 async function creatorOf({ credential }: Caller, { work }: CallContext, parts: ApiKeyParts): Promise<ApiKeyRecord> {
   const creator = await work.get(parts.apiKeys, credential.id);
   if (creator === undefined || creator.state === 'revoked') throw RevokedKey();
+  work.expect(parts.apiKeys, creator);
   const { expiresAt } = credential;
   return expiresAt === undefined ? creator : { ...creator, expiresAt };
 }

@@ -36,7 +36,7 @@ export function createOverviewHandlers(parts: OverviewParts): Methods {
         hasPassword: user.passwordHash !== undefined,
         passwordChangeRequired: user.temporaryPassword !== undefined,
         mailAvailable: parts.mailer.available,
-        recentUntil: new Date(recentUntil(record, parts)).toISOString(),
+        recentUntil: new Date(recentUntil(record, factor, parts)).toISOString(),
         totpEnabled: factor?.totp !== undefined,
         recoveryCodesLeft: factor?.recoveryCodes.length ?? 0,
         secondFactorRequired: lacksStrength(record, user, parts),
@@ -53,7 +53,8 @@ export function createOverviewHandlers(parts: OverviewParts): Methods {
       const strong = await spendCode(user.id, { code, clientIp }, context.work, parts);
       const { record: proven, cookie: session } = await parts.sessions.renew(context.work, record, strong);
       const { expiresAt } = proven;
-      return { recentUntil: new Date(recentUntil(proven, parts)).toISOString(), session, expiresAt };
+      const factor = await parts.secondFactors.get(user.id);
+      return { recentUntil: new Date(recentUntil(proven, factor, parts)).toISOString(), session, expiresAt };
     },
   };
 }

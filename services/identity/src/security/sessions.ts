@@ -33,7 +33,7 @@ export function createSessionListHandlers(parts: SessionListParts): Methods {
       const all = await sessionsOf(sessionRecords, user.id);
       const found = all.find(({ id }) => credentialIdOf(id) === sessionId);
       if (found === undefined) throw NotFound();
-      if (found.id !== record.id) requireRecent(record, parts);
+      if (found.id !== record.id) await requireRecent(record, parts);
       context.work.remove(sessionRecords, found);
       context.work.publish(sessionEnded(context, sessionId, user));
       return { current: found.id === record.id };
@@ -41,7 +41,7 @@ export function createSessionListHandlers(parts: SessionListParts): Methods {
 
     async endOtherSessions({ session: cookie }, context) {
       const { record, user } = await signedIn(cookie, parts);
-      requireRecent(record, parts);
+      await requireRecent(record, parts);
       return { sessionsEnded: await endSessions(user, record.id, context, sessionRecords) };
     },
   };

@@ -3,6 +3,7 @@ import type { Settings } from '../config.js';
 import { isOutdated } from '../domain/session.js';
 import { InvalidCredentials, ReauthenticationRequired, SecondFactorSetupRequired } from '../errors.js';
 import type { OpenSession, Sessions } from '../sessions.js';
+import type { SecondFactorRecord } from '../stores/second-factors.js';
 import type { SessionRecord } from '../stores/sessions.js';
 import { activeUser, type UserRecord } from '../stores/users.js';
 
@@ -17,6 +18,7 @@ export interface SignedInParts {
 /** Dependencies for deciding whether a session has authenticated recently. */
 export interface RecencyParts {
   readonly settings: Pick<Settings, 'reauthenticationMinutes'>;
+  readonly secondFactors: Collection<SecondFactorRecord>;
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
 }
@@ -39,24 +41,31 @@ export async function signedIn(cookie: string, { sessions, users }: SignedInPart
   return { record, csrfToken, user };
 }
 
-/** Returns the time until which a session may make sensitive changes, in epoch milliseconds. */
+/**
+ * Returns the time until which a session may make sensitive changes, in epoch milliseconds. A session that was opened
+ * by the password alone may make them until its person adds an authenticator app elsewhere: somebody who knows only the
+ * password could otherwise remove or replace the app.
+ */
 export function recentUntil(
-  { authenticatedAt, createdAt }: SessionRecord,
+  { authenticatedAt, createdAt, strong = false }: SessionRecord,
+  factor: SecondFactorRecord | undefined,
   { settings }: Pick<RecencyParts, 'settings'>,
 ): number {
-  return Date.parse(authenticatedAt ?? createdAt) + settings.reauthenticationMinutes * MINUTE_MS;
+  const until = Date.parse(authenticatedAt ?? createdAt) + settings.reauthenticationMinutes * MINUTE_MS;
+  return strong || factor?.totp === undefined ? until : Math.min(until, Date.parse(factor.totp.addedAt));
 }
 
-/** Throws `reauthentication_required` if the session has not authenticated recently. */
-export function requireRecent(session: SessionRecord, parts: RecencyParts): void {
-  if (recentUntil(session, parts) > parts.now()) return;
+/** Throws `reauthentication_required` if the session has not authenticated recently, with the app if there is one. */
+export async function requireRecent(session: SessionRecord, parts: RecencyParts): Promise<void> {
+  const factor = await parts.secondFactors.get(session.userId);
+  if (recentUntil(session, factor, parts) > parts.now()) return;
   throw ReauthenticationRequired({ minutes: parts.settings.reauthenticationMinutes });
 }
 
 /** Returns a session that has authenticated recently, and its person; throws otherwise. */
 export async function recentSession(cookie: string, parts: SignedInParts & RecencyParts): Promise<SignedIn> {
   const found = await signedIn(cookie, parts);
-  requireRecent(found.record, parts);
+  await requireRecent(found.record, parts);
   return found;
 }
 
