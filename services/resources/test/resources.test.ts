@@ -186,6 +186,15 @@ test('the trash is listed only to those who could restore from it', async () => 
   expect((await world.list(editor, { state: ResourceState.TRASHED })).ids).toContain(id);
 });
 
+test('a parent in the trash exists only for those who could restore it', async () => {
+  const editor = world.member(WorkspaceRole.EDITOR);
+  const viewer = world.member(WorkspaceRole.VIEWER);
+  const { id } = await world.create(editor, { name: 'Thrown away' });
+  await world.remove(editor, id);
+  await expect(world.list(viewer, { parentId: id })).rejects.toMatchObject({ reason: 'not_found' });
+  expect((await world.list(editor, { parentId: id })).ids).toEqual([]);
+});
+
 describe('restricting', () => {
   test('cuts editors off below, in reads, lists, totals and search', async () => {
     const admin = world.member(WorkspaceRole.ADMIN);

@@ -1,4 +1,4 @@
-import { invalidField } from '@commonplace/kit/errors';
+import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { type Sort, shortenedPage, type Where } from '@commonplace/kit/store';
@@ -145,7 +145,10 @@ async function attachmentsAmong(parts: TreeParts, { request, parent }: ListScope
   return parts.counters.attachmentsIn(request.workspaceId);
 }
 
-/** Returns the named parent. Throws unless it is a resource of this workspace that the caller can see. */
+/**
+ * Returns the named parent. Throws unless it is a resource of this workspace that the caller can see. One in the trash
+ * is seen by people who could restore it.
+ */
 async function requireParent(
   parts: TreeParts,
   request: ListResourcesRequest,
@@ -154,7 +157,8 @@ async function requireParent(
   const { parentId } = request;
   if (parentId === '' || parentId === 'root') return undefined;
   if (!isUuid(parentId)) throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource id or "root".');
-  const { node } = await parts.policy.seeEvenTrashed(parentId, subject);
+  const { node, access } = await parts.policy.seeEvenTrashed(parentId, subject);
+  if (node.state === 'trashed' && !may(access.role, 'write')) throw NotFound();
   if (node.workspaceId !== request.workspaceId) {
     throw invalidField('parent_id', 'invalid_value', 'parent_id is a resource of another workspace.');
   }
