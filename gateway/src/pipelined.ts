@@ -11,6 +11,8 @@ const MAX_WAITING = 100;
 export function inTurn(serve: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (request, response) => {
+    // The rest of a request that was refused because it did not arrive in time.
+    if (request.socket.writableEnded) return request.socket.destroy();
     // Node.js assigns a response to its connection once the previous one has been sent.
     if (response.socket !== null) return serve(request, response);
     const { socket } = request;

@@ -1,11 +1,11 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecurityHeaders } from '@commonplace/kit/http';
-import { newRequestId } from '@commonplace/kit/id';
 import { listenOn } from '@commonplace/kit/network';
 import type Koa from 'koa';
 import { inTurn } from './pipelined.js';
+import { refuseUnreadable } from './unreadable.js';
 
 export interface HttpServer {
   readonly port: number;
@@ -44,63 +44,35 @@ const OPTIONS = {
 
 /**
  * Listens on `host:port`; port 0 selects any free port. `headers` are sent with answers to invalid HTTP requests, which
- * never reach the app.
+ * never reach the app. `headersMs` is the time in milliseconds in which a client has to send its headers.
  */
 export async function openHttpServer(
   app: Koa,
   host: string,
   port: number,
   headers: SecurityHeaders = [],
+  headersMs = HEADERS_MS,
 ): Promise<HttpServer> {
   const server = createServer(OPTIONS, inTurn(app.callback()));
-  server.headersTimeout = HEADERS_MS;
+  server.headersTimeout = headersMs;
   // Their bytes are limited. Beyond a number, Node.js would drop headers, and so credentials, without an error.
   server.maxHeadersCount = 0;
-  server.on('clientError', (error, socket) => refuseUnreadable(error, socket, headers));
+  const last = createLastAnswers();
+  server.on('clientError', (error, socket) => refuseUnreadable(error, socket, last.of(socket), headers));
   // The application answers unknown expectations, so that they get the documented error.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  server.on('connect', (_, socket) => refuseUnreadable(new Error('CONNECT is for proxies'), socket, headers));
-  const last = createLastAnswers();
+  server.on('connect', (_, socket) =>
+    refuseUnreadable(new Error('CONNECT is for proxies'), socket, last.of(socket), headers),
+  );
   server.prependListener('request', (_, response) => last.watch(response));
   await listenOn(server, host, port);
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => closeServer(server, last, graceMs) };
 }
 
-/** Responds to invalid HTTP requests and oversized headers with the documented error. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, headers: SecurityHeaders): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const requestId = newRequestId();
-  const message =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'This is not a request that can be read.';
-  const body = JSON.stringify({
-    error: {
-      type: 'invalid_request',
-      code: error.code === 'HPE_HEADER_OVERFLOW' ? 'payload_too_large' : 'invalid_value',
-      message,
-      param: null,
-      details: {},
-      retryable: false,
-      doc_url: null,
-    },
-    request_id: requestId,
-  });
-  const head = [
-    'HTTP/1.1 400 Bad Request',
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${requestId}`,
-    'Cache-Control: no-store',
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-}
-
 interface LastAnswers {
   watch(response: ServerResponse): void;
+  /** Returns the latest response of a connection. */
+  of(socket: Duplex): ServerResponse | undefined;
   begin(): void;
 }
 
@@ -110,7 +82,7 @@ interface LastAnswers {
  * them, until a major collection.
  */
 function createLastAnswers(): LastAnswers {
-  const latest = new Map<Socket, ServerResponse>();
+  const latest = new Map<Duplex, ServerResponse>();
   let begun = false;
   return {
     watch(response) {
@@ -119,6 +91,7 @@ function createLastAnswers(): LastAnswers {
       if (!latest.has(socket)) socket.once('close', () => latest.delete(socket));
       latest.set(socket, response);
     },
+    of: (socket) => latest.get(socket),
     begin() {
       begun = true;
       for (const response of latest.values()) response.shouldKeepAlive = false;
