@@ -1,4 +1,4 @@
-import { Kind, kindOf, pageOf } from './characters.js';
+import { Kind, kindOf, kindOfUnit } from './characters.js';
 import { fold } from './fold.js';
 import { stemOf } from './stem.js';
 
@@ -31,8 +31,7 @@ export function emptyToken(): Token {
 
 /** Returns the kind of the character at an offset of folded text. */
 export function kindAt(text: string, at: number): number {
-  const unit = text.charCodeAt(at);
-  const kind = pageOf(unit >> 8).kinds[unit & 255] as number;
+  const kind = kindOfUnit(text.charCodeAt(at));
   if (kind === Kind.SURROGATE) return kindOf(String.fromCodePoint(text.codePointAt(at) as number));
   // A folded unit that could be folded further is classified as it is.
   return kind >= Kind.IGNORED ? kindOf(text.charAt(at)) : kind;

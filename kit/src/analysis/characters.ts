@@ -20,6 +20,8 @@ export const Kind = {
   COMPOSING: 7,
   /** Half of a character beyond the Basic Multilingual Plane. */
   SURROGATE: 8,
+  /** Has not been looked up yet. */
+  UNKNOWN: 9,
 } as const;
 
 /** Holds kinds and folded units of 256 consecutive UTF-16 units. */
@@ -83,26 +85,47 @@ export function kindOf(character: string): number {
 
 const pages: (CharacterPage | undefined)[] = new Array(256);
 
-/** Returns the page of a UTF-16 unit (`unit >> 8`), created on first use. */
+/** Returns the page of a UTF-16 unit (`unit >> 8`), whose units `describeUnit` describes when a text has them. */
 export function pageOf(number: number): CharacterPage {
   let page = pages[number];
   if (page === undefined) {
-    page = { kinds: new Uint8Array(256), folds: new Uint16Array(256) };
-    for (let low = 0; low < 256; low++) describe(page, (number << 8) | low);
+    page = { kinds: new Uint8Array(256).fill(Kind.UNKNOWN), folds: new Uint16Array(256) };
     pages[number] = page;
   }
   return page;
 }
 
-function describe(page: CharacterPage, unit: number): void {
+/** Returns the kind of a UTF-16 unit. */
+export function kindOfUnit(unit: number): number {
+  const page = pageOf(unit >> 8);
+  if (page.kinds[unit & 255] === Kind.UNKNOWN) describeUnit(unit);
+  return page.kinds[unit & 255] as number;
+}
+
+export function describeUnit(unit: number): void {
+  const page = pageOf(unit >> 8);
   const low = unit & 255;
   const character = String.fromCharCode(unit);
   page.folds[low] = unit;
-  page.kinds[low] = kindOfUnit(unit, character);
+  if (isOfLargeScript(unit)) {
+    const folded = simplified.get(character) ?? character;
+    page.kinds[low] = folded.length === 1 ? Kind.GRAM : Kind.COMPLEX;
+    if (folded.length === 1) page.folds[low] = folded.charCodeAt(0);
+    return;
+  }
+  page.kinds[low] = unfoldedKind(unit, character);
   if (page.kinds[low] === Kind.JOINER) page.folds[low] = 0x27;
   if (page.kinds[low] === Kind.COMPLEX) describeFolded(page, low, foldCluster(character));
   // Keeps English with typographic punctuation at one byte per character, in which search is fastest.
   if (page.kinds[low] === Kind.SEPARATOR && unit > 255) page.folds[low] = 0x20;
+}
+
+/**
+ * Returns whether a unit is a unified ideograph or a Hangul syllable. Two thirds of all units are: they need no
+ * normalizing, which takes most of the time for a text with thousands of different ones.
+ */
+function isOfLargeScript(unit: number): boolean {
+  return (unit >= 0x3400 && unit <= 0x4dbf) || (unit >= 0x4e00 && unit <= 0x9fef) || (unit >= 0xac00 && unit <= 0xd7a3);
 }
 
 function describeFolded(page: CharacterPage, low: number, folded: string): void {
@@ -114,7 +137,7 @@ function describeFolded(page: CharacterPage, low: number, folded: string): void 
   }
 }
 
-function kindOfUnit(unit: number, character: string): number {
+function unfoldedKind(unit: number, character: string): number {
   if (unit >= 0xd800 && unit <= 0xdfff) return Kind.SURROGATE;
   if (APOSTROPHES.test(character)) return Kind.JOINER;
   if (COMPOSING.test(character)) return Kind.COMPOSING;

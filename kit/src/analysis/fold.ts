@@ -1,4 +1,5 @@
-import { foldCluster, Kind, kindOf, pageOf } from './characters.js';
+import { describeUnit, foldCluster, Kind, kindOf, pageOf } from './characters.js';
+import { compose } from './compose.js';
 
 /** Holds a text in the form in which it is compared. */
 export interface Folded {
@@ -34,9 +35,8 @@ interface Output {
   origins: Int32Array | undefined;
   /** Bitwise union of all units, which shows whether each fits into one byte. */
   seen: number;
-  /** Where the last cluster began, in the output and in the original. */
+  /** Where the output of the last character begins. */
   clusterAt: number;
-  clusterFrom: number;
 }
 
 function createOutput(length: number): Output {
@@ -46,7 +46,6 @@ function createOutput(length: number): Output {
     origins: undefined,
     seen: 0,
     clusterAt: 0,
-    clusterFrom: 0,
   };
 }
 
@@ -59,7 +58,6 @@ function foldNext(text: string, at: number, output: Output): number {
     if (output.length === output.units.length) grow(output);
     const folded = page.folds[unit & 255] as number;
     output.clusterAt = output.length;
-    output.clusterFrom = at;
     if (output.origins !== undefined) output.origins[output.length] = at;
     output.units[output.length++] = folded;
     output.seen |= folded;
@@ -68,34 +66,38 @@ function foldNext(text: string, at: number, output: Output): number {
   return foldSpecial(text, at, kind, output);
 }
 
-/**
- * Maximum UTF-16 units of a cluster. A syllable in Hangul has three letters. Each character that composes folds its
- * cluster again, so that thousands of them in a row would take seconds.
- */
-const MAX_CLUSTER = 8;
-
 function foldSpecial(text: string, at: number, kind: number, output: Output): number {
-  const size = kind === Kind.SURROGATE && (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
-  const end = at + size;
-  let folded = kind === Kind.IGNORED ? '' : foldedPoint(text.slice(at, end));
-  if (kind === Kind.COMPOSING && output.length > 0 && end - output.clusterFrom <= MAX_CLUSTER) {
-    folded = foldCluster(text.slice(output.clusterFrom, end));
-    output.length = output.clusterAt;
-  } else {
-    output.clusterAt = output.length;
-    output.clusterFrom = at;
+  if (kind === Kind.UNKNOWN) {
+    describeUnit(text.charCodeAt(at));
+    return foldNext(text, at, output);
   }
-  if (folded.length !== end - output.clusterFrom) misalign(output);
+  if (kind === Kind.COMPOSING && composeWithLast(text.charCodeAt(at), output)) return at + 1;
+  const size = kind === Kind.SURROGATE && (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+  append(kind === Kind.IGNORED ? '' : foldedPoint(text.slice(at, at + size)), at, size, output);
+  return at + size;
+}
+
+/** Composes a character with the last folded one, if that belongs to the character before it. */
+function composeWithLast(unit: number, output: Output): boolean {
+  if (output.length === output.clusterAt) return false;
+  const composed = compose(output.units[output.length - 1] as number, unit);
+  if (composed === 0) return false;
+  misalign(output);
+  output.units[output.length - 1] = composed;
+  output.seen |= composed;
+  return true;
+}
+
+function append(folded: string, at: number, size: number, output: Output): void {
+  output.clusterAt = output.length;
+  if (folded.length !== size) misalign(output);
   while (output.length + folded.length > output.units.length) grow(output);
   for (let i = 0; i < folded.length; i++) {
     const unit = folded.charCodeAt(i);
-    if (output.origins !== undefined) {
-      output.origins[output.length] = folded.length === size ? output.clusterFrom + i : output.clusterFrom;
-    }
+    if (output.origins !== undefined) output.origins[output.length] = folded.length === size ? at + i : at;
     output.units[output.length++] = unit;
     output.seen |= unit;
   }
-  return end;
 }
 
 const points = new Map<string, string>();

@@ -1,4 +1,4 @@
 export * from './analysis.js';
-export { Kind, pageOf } from './characters.js';
+export { Kind, kindOfUnit } from './characters.js';
 export * from './fold.js';
 export * from './stem.js';

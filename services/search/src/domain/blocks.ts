@@ -1,4 +1,4 @@
-import { Kind, pageOf } from '@commonplace/kit/analysis';
+import { Kind, kindOfUnit } from '@commonplace/kit/analysis';
 
 /** Characters after which a block ends with its current line. */
 const LONG_BLOCK_CHARS = 8192;
@@ -38,5 +38,5 @@ function endsBlock(text: string, from: number, to: number): boolean {
 /** Returns whether the character at an offset folds independently of the preceding ones. */
 function beginsAlone(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
-  return (pageOf(unit >> 8).kinds[unit & 255] as number) < Kind.IGNORED;
+  return kindOfUnit(unit) < Kind.IGNORED;
 }
