@@ -206,9 +206,9 @@ const NO_CONTENT_FILTER = {
   rowIds: [],
 };
 
-/** Returns the words of a question without search operators. */
+/** Returns the words of a question without search operators, as many as a query may have. */
 function plainQuery(text: string): string {
-  const words = visible(text)
+  const words = visible(text.slice(0, 4 * MAX_QUERY_LENGTH))
     .replace(/["“”]/g, ' ')
     .replace(/(^|\s)-+/g, '$1')
     .replace(/\b(type|tag):/gi, '$1 ')

@@ -1,4 +1,4 @@
-import { STOP_WORDS, stemOf, wordsOf } from '../../domain/words.js';
+import { questionWords, STOP_WORDS, stemOf, wordsOf } from '../../domain/words.js';
 
 /** Phrases that ask for a number and contribute nothing else. */
 const HOW_MUCH = /\bhow (?:many|much|long|often|old|far|early|late|soon)\b/gi;
@@ -18,7 +18,7 @@ export interface QuestionTerms {
 
 /** Returns the terms of a question. Stop words are used only if there are no others. */
 export function questionTerms(question: string): QuestionTerms {
-  const words = wordsOf(question.replace(HOW_MUCH, ' '));
+  const words = questionWords(question.replace(HOW_MUCH, ' '));
   const content = words.filter((word) => !STOP_WORDS.has(word));
   const terms = [...new Set((content.length > 0 ? content : words).map(stemOf))];
   const numbers = new Map(terms.map((term, i) => [term, i]));
