@@ -11,6 +11,9 @@ const update = parser('UpdateThing');
 const replace = parser('ReplaceThing');
 const withBody = (body: Record<string, unknown>): RequestParts => ({ params: { thing_id: ID }, body });
 
+/** Returns objects that together have more names of fields than free-form JSON may have. */
+const manyNames = () => Array.from({ length: 5001 }, (_, i) => ({ [`a${i}`]: 1, [`b${i}`]: 1 }));
+
 describe('values in a body', () => {
   test.each<[string, Record<string, unknown>, string, string]>([
     ['an unknown field', { nope: 1 }, 'nope', 'unknown_field'],
@@ -68,6 +71,8 @@ describe('values in a body', () => {
     ['NUL in free-form JSON', { any: { a: ['b\0'] } }, 'any', 'invalid_value'],
     ['NUL in a key of free-form JSON', { object: { 'a\0': 1 } }, 'object', 'invalid_value'],
     ['half a pair in free-form JSON', { any: ['\udc00x'] }, 'any', 'invalid_value'],
+    ['free-form JSON above 256 KiB', { any: 'ü'.repeat(131_072) }, 'any', 'invalid_value'],
+    ['free-form JSON with thousands of names', { object: { list: manyNames() } }, 'object', 'invalid_value'],
     ['an infinite number in free-form JSON', JSON.parse('{"any":{"a":[null,-1e400]}}'), 'any', 'invalid_value'],
     ['a list for an object of free form', { object: [] }, 'object', 'invalid_type'],
     ['an object for a list of free form', { array: {} }, 'array', 'invalid_type'],

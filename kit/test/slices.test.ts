@@ -29,6 +29,9 @@ describe('JSON in slices', () => {
     ['a long text', 'x'.repeat(200_000)],
     ['an object without a list', { a: text.repeat(100), b: null, c: 'x'.repeat(200_000) }],
     ['one long element', [text.repeat(200)]],
+    ['numbers', Array.from({ length: 50_000 }, (_, i) => i)],
+    ['an object of many names', { map: Object.fromEntries(rows.map((row) => [row.id, row.cells])), last: true }],
+    ['a large element between small ones', [1, { children: rows }, 2, [rows], 'x']],
   ])('%s is parsed as JSON.parse does', async (_, value) => {
     expect(await parse(value)).toEqual(value);
   });
@@ -44,9 +47,13 @@ describe('JSON in slices', () => {
     expect(await parseJsonInSlices(Buffer.from(JSON.stringify({ rows }, null, 2)), never)).toEqual({ rows });
   });
 
-  test('a long list is parsed with pauses', async () => {
+  test.each([
+    ['list', rows],
+    ['list within an element', [{ children: rows }]],
+    ['object', { map: Object.fromEntries(rows.map((row) => [row.id, row])) }],
+  ])('a long %s is parsed with pauses', async (_, value) => {
     let pauses = 0;
-    const bytes = Buffer.from(JSON.stringify(rows));
+    const bytes = Buffer.from(JSON.stringify(value));
     await parseJsonInSlices(bytes, async () => void pauses++);
     expect(pauses).toBeGreaterThan(bytes.length / (128 * 1024));
   });

@@ -26,7 +26,7 @@ export function compileValue(element: ValueElement, rules: Rules): Convert {
     case 'time':
       return readTime;
     case 'json':
-      return compileFreeForm(element.json);
+      return compileFreeForm(rules);
     case 'enum':
       return compileEnum(element, rules);
   }

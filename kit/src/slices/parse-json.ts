@@ -3,20 +3,22 @@ import type { Breathe } from './breathe.js';
 /** Bytes of JSON that are parsed at a time: about 2 ms for many small values. */
 const PIECE_BYTES = 32 * 1024;
 
+const OPENS_LIST = 0x5b;
+const CLOSES_LIST = 0x5d;
+const OPENS_OBJECT = 0x7b;
+const CLOSES_OBJECT = 0x7d;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Parses JSON as `JSON.parse` does, with pauses. A list, or a list that is a member of the outermost object, is parsed
- * in pieces of several elements. `bytes` must be well-formed JSON as `JSON.stringify` writes it.
+ * Parses JSON as `JSON.parse` does, with pauses. Lists and objects that are larger than a piece are parsed element by
+ * element, several small ones at a time. `bytes` must be well-formed JSON as `JSON.stringify` writes it.
  */
 export async function parseJsonInSlices(bytes: Buffer, breathe: Breathe): Promise<unknown> {
   if (bytes.length <= PIECE_BYTES) return JSON.parse(bytes.toString());
-  const reader = new Reader(bytes, breathe);
-  if (reader.opensList()) return reader.list();
-  return reader.opensObject() ? reader.object() : JSON.parse(bytes.toString());
+  return new Reader(bytes, breathe).value();
 }
 
 class Reader {
@@ -27,41 +29,45 @@ class Reader {
     private readonly breathe: Breathe,
   ) {}
 
-  opensList(): boolean {
-    return this.#next() === 0x5b;
+  async value(): Promise<unknown> {
+    const first = this.#next();
+    const from = this.#at;
+    if (this.#skipValue(from + PIECE_BYTES)) return this.#parse(from, this.#at);
+    this.#at = from;
+    return first === OPENS_LIST ? this.#list() : this.#object();
   }
 
-  opensObject(): boolean {
-    return this.#next() === 0x7b;
-  }
-
-  async object(): Promise<Record<string, unknown>> {
+  async #object(): Promise<Record<string, unknown>> {
     const members: [string, unknown][] = [];
     this.#at++;
-    while (this.#next() !== 0x7d) {
+    while (this.#next() !== CLOSES_OBJECT) {
       const from = this.#at;
       while (this.#next() !== COLON) this.#skip();
       const name = this.#parse(from, this.#at) as string;
       this.#at++;
-      members.push([name, this.opensList() ? await this.list() : await this.#value()]);
+      members.push([name, await this.value()]);
+      await this.breathe();
       if (this.#next() === COMMA) this.#at++;
     }
     this.#at++;
     return Object.fromEntries(members);
   }
 
-  async list(): Promise<unknown[]> {
+  async #list(): Promise<unknown[]> {
     const items: unknown[] = [];
     this.#at++;
-    while (this.#next() !== 0x5d) {
+    while (this.#next() !== CLOSES_LIST) {
       const from = this.#at;
       let to = from;
-      do {
-        if (to > from) this.#at++;
-        await this.#skipValue();
+      while (this.#at - from < PIECE_BYTES && this.#skipValue(from + PIECE_BYTES)) {
         to = this.#at;
-      } while (this.#next() === COMMA && to - from < PIECE_BYTES);
-      for (const item of this.#parse(from, to, '[', ']') as unknown[]) items.push(item);
+        if (this.#next() !== COMMA) break;
+        this.#at++;
+      }
+      this.#at = to;
+      // An element that is larger than a piece is parsed by itself.
+      if (to === from) items.push(await this.value());
+      else for (const item of this.#parse(from, to, '[', ']') as unknown[]) items.push(item);
       await this.breathe();
       if (this.#next() === COMMA) this.#at++;
     }
@@ -69,27 +75,22 @@ class Reader {
     return items;
   }
 
-  async #value(): Promise<unknown> {
-    const from = this.#at;
-    await this.#skipValue();
-    return this.#parse(from, this.#at);
-  }
-
-  /** Advances past a value, to the comma or bracket that follows it. */
-  async #skipValue(): Promise<void> {
+  /**
+   * Advances past a value, to the comma or bracket that follows it. Stops and returns false at a list or an object that
+   * does not end before `limit`.
+   */
+  #skipValue(limit: number): boolean {
     let depth = 0;
-    let pause = this.#at + PIECE_BYTES;
     for (; this.#at < this.bytes.length; this.#skip()) {
       const byte = this.bytes[this.#at];
-      if (byte === 0x5b || byte === 0x7b) depth++;
-      else if (byte === 0x5d || byte === 0x7d) {
-        if (depth === 0) return;
+      if (byte === OPENS_LIST || byte === OPENS_OBJECT) depth++;
+      else if (byte === CLOSES_LIST || byte === CLOSES_OBJECT) {
+        if (depth === 0) return true;
         depth--;
-      } else if (byte === COMMA && depth === 0) return;
-      if (this.#at < pause) continue;
-      pause = this.#at + PIECE_BYTES;
-      await this.breathe();
+      } else if (byte === COMMA && depth === 0) return true;
+      if (depth > 0 && this.#at >= limit) return false;
     }
+    return true;
   }
 
   /** Advances past a character or a whole string. */

@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { type Breathe, parseJsonInSlices } from '@commonplace/kit/slices';
 import { isLongerThan } from '@commonplace/kit/words';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType } from '@commonplace/proto/resources/v1/content_service.js';
@@ -21,9 +22,13 @@ interface ParsedFields {
   readonly prefix: string;
 }
 
-/** Parses the artifact fields of a write, which come either at its top level or in `content`. */
-export function artifactFields(input: ContentInput, typeBefore: ArtifactType): ParsedFields {
-  if (input.content.length > 0) return nested(JSON.parse(input.content.toString()), typeBefore);
+/** Parses the artifact fields of a write, which come either at its top level or in `content`. Parses with pauses. */
+export async function artifactFields(
+  input: ContentInput,
+  typeBefore: ArtifactType,
+  breathe: Breathe,
+): Promise<ParsedFields> {
+  if (input.content.length > 0) return nested(await parseJsonInSlices(input.content, breathe), typeBefore);
   const { artifactType, language, source, title, entry, assets } = input;
   const faults: Fault[] = source === undefined ? [fault('source', 'missing_field', 'source is required.')] : [];
   const type = artifactType === ArtifactType.UNSPECIFIED ? typeBefore : artifactType;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { MAX_ARTIFACT_BYTES } from '../config.js';
@@ -73,9 +74,9 @@ export function createArtifactKind(parts: ArtifactParts): ContentKind {
       await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
       return kept;
     },
-    restoreInput: async (holder, input, context) => replacing(holder, sound(input, EMPTY), context),
+    restoreInput: async (holder, input, context) => replacing(holder, await sound(input, EMPTY), context),
     async keepInput(node, snapshotId, input, context) {
-      const fields = sound(input, EMPTY);
+      const fields = await sound(input, EMPTY);
       const hash = createHash('sha256').update(textOf(fields)).digest('hex');
       const kept = { sizeBytes: Buffer.byteLength(fields.source), hash };
       await keeper.keep(node, snapshotId, bare(fields), kept, context.work);
@@ -131,8 +132,8 @@ function payloadOf({ type, language, source, title, entry, assets }: ArtifactFie
 }
 
 /** Parses and validates the fields that an archive brings. Does not check the assets that they refer to. */
-function sound(input: ContentInput, before: ArtifactFields): ArtifactFields {
-  const { fields, faults, prefix } = artifactFields(input, before.type);
+async function sound(input: ContentInput, before: ArtifactFields): Promise<ArtifactFields> {
+  const { fields, faults, prefix } = await artifactFields(input, before.type, createBreathe());
   if (Buffer.byteLength(fields.source) > MAX_ARTIFACT_BYTES) faults.push(tooLarge(prefix));
   if (faults.length > 0) throw invalidFields(faults);
   return fields;
@@ -150,7 +151,7 @@ async function checked(
   before: ArtifactFields,
   context: CallContext,
 ): Promise<ArtifactFields> {
-  const { fields, faults, prefix } = artifactFields(input, before.type);
+  const { fields, faults, prefix } = await artifactFields(input, before.type, createBreathe(context.signal));
   if (Buffer.byteLength(fields.source) > MAX_ARTIFACT_BYTES) faults.push(tooLarge(prefix));
   faults.push(...(await assetFaults(parts, fields.assets, prefix, context)));
   if (faults.length > 0) throw invalidFields(faults);

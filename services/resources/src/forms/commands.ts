@@ -1,6 +1,7 @@
 import { invalidFields } from '@commonplace/kit/errors';
 import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe, parseJsonInSlices } from '@commonplace/kit/slices';
 import { ContentMode, ReplaceContentRequest } from '@commonplace/proto/resources/v1/content_service.js';
 import type { FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
 import type { Node } from '../domain/node.js';
@@ -38,7 +39,7 @@ export async function checkConfig(
   before: FormConfig | undefined,
   context: CallContext,
 ): Promise<FormConfigInput> {
-  const given: unknown = json.length === 0 ? { title: node.name } : JSON.parse(json.toString());
+  const given = json.length === 0 ? { title: node.name } : await parseJsonInSlices(json, createBreathe(context.signal));
   const { config, faults } = readConfig(given);
   const columns = await parts.kinds.table.columns(node.id);
   const fields = config.fields ?? fieldsFromColumns(columns).map((field) => withAcceptedDefault(field, columns));

@@ -1,9 +1,13 @@
-import { foldName } from '@commonplace/kit/words';
+import { foldName, isLongerThan } from '@commonplace/kit/words';
 import { type Condition, type FormField, OPERATORS } from './field.js';
 import { type FormFaults, readObject } from './reader.js';
 
 const ALONE: ReadonlySet<string> = new Set(['empty', 'not_empty']);
+/** Values of a condition, as many as a field has options, and characters of each: all are compared at a submission. */
+const MAX_VALUES = 500;
+const MAX_VALUE_CHARS = 1000;
 const isScalar = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
+const isTooLong = (value: unknown): boolean => typeof value === 'string' && isLongerThan(value, MAX_VALUE_CHARS);
 
 export function readCondition(
   given: Readonly<Record<string, unknown>> | undefined,
@@ -22,6 +26,13 @@ export function readCondition(
   if (!fits) {
     const what = op === 'in' ? 'a list of texts, numbers or flags' : 'a text, a number, true or false';
     return faults.add(`${param}.value`, value === undefined ? 'missing_field' : 'invalid_type', `must be ${what}.`);
+  }
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (values.length > MAX_VALUES) {
+    return faults.add(`${param}.value`, 'too_many_items', `must have ${MAX_VALUES} items or fewer.`);
+  }
+  if (values.some(isTooLong)) {
+    return faults.add(`${param}.value`, 'invalid_value', `may have texts of at most ${MAX_VALUE_CHARS} characters.`);
   }
   return { field_id: fieldId, op, value };
 }
@@ -70,7 +81,7 @@ export function holds({ op, value }: Condition, answer: unknown): boolean {
     case 'neq':
       return !answers.some((one) => same(one, value));
     case 'in':
-      return answers.some((one) => (value as unknown[]).some((other) => same(one, other)));
+      return isAmong(answers, value as readonly unknown[]);
     case 'contains':
       return contains(answer, answers, value);
     case 'not_contains':
@@ -92,6 +103,11 @@ const fold = (value: unknown): string => foldName(String(value));
 
 /** Compares texts without case. Flags and numbers equal their texts, as people write conditions. */
 const same = (a: unknown, b: unknown): boolean => a === b || fold(a) === fold(b);
+
+function isAmong(answers: readonly unknown[], values: readonly unknown[]): boolean {
+  const folded = new Set(answers.map(fold));
+  return values.some((one) => folded.has(fold(one)));
+}
 
 function contains(answer: unknown, answers: readonly unknown[], value: unknown): boolean {
   return Array.isArray(answer)

@@ -36,6 +36,8 @@ export type FormConfigInput = Omit<FormConfig, 'fields' | 'webhooks'> & {
 
 const MAX_FIELDS = 100;
 const MAX_OPTIONS = 500;
+/** Options of all fields of a form: they become choices of columns, which are read with each submission. */
+const MAX_OPTIONS_IN_ALL = 5000;
 const MAX_FILES = 10;
 const MAX_TEXT = 100_000;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -101,6 +103,10 @@ function readFields(
     if (field.column_id !== undefined) columns.add(field.column_id);
     return field;
   });
+  const options = fields.reduce((sum, field) => sum + (field.options?.length ?? 0), 0);
+  if (options > MAX_OPTIONS_IN_ALL) {
+    faults.add('config.fields', 'too_many_items', `may have at most ${MAX_OPTIONS_IN_ALL} options in all.`);
+  }
   checkConditions(fields, faults);
   return fields;
 }

@@ -7,7 +7,7 @@ import {
 } from '@commonplace/kit/auth';
 import { type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { type Breathe, createBreathe } from '@commonplace/kit/slices';
+import { type Breathe, createBreathe, parseJsonInSlices } from '@commonplace/kit/slices';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { foldName } from '@commonplace/kit/words';
 import { type CreateTemplateRequest, TemplateScope } from '@commonplace/proto/resources/v1/template_service.js';
@@ -98,7 +98,8 @@ async function materialOf(
   }
   if (scope === TemplateScope.SYSTEM) fault('scope', 'invalid_value', 'scope must be one of personal, org.');
   if (tree.length > 0) {
-    const read = readTree(JSON.parse(tree.toString()));
+    const breathe = createBreathe(context.signal);
+    const read = await readTree((await parseJsonInSlices(tree, breathe)) as unknown[], breathe);
     faults.push(...read.faults);
     const org = orgOf(orgId, subject);
     if (faults.length === 0) return { orgId: org, items: read.items };

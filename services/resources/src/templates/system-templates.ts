@@ -7,7 +7,7 @@ import { project } from './shipped/project.js';
 import type { ShippedTemplate } from './shipped/shipped.js';
 import { teamHandbook } from './shipped/team-handbook.js';
 import { weeklyPlanner } from './shipped/weekly-planner.js';
-import { drawItems, readTree, type TreeItem } from './template-tree.js';
+import { drawItems, readKeyedTree, type TreeItem } from './template-tree.js';
 
 /** A template that comes with the product. */
 export interface SystemTemplate {
@@ -38,7 +38,7 @@ export function systemTemplate(id: string): SystemTemplate | undefined {
 }
 
 function systemTemplateOf({ slug, name, description, icon, category, tree }: ShippedTemplate): SystemTemplate {
-  const { items, faults } = readTree(tree, true);
+  const { items, faults } = readKeyedTree(tree);
   if (faults.length > 0) throw new Error(`template ${slug}: ${JSON.stringify(faults)}`);
   const id = derivedId(`template:${slug}`);
   return { id, name, description, icon, category, items, tree: drawItems(items), resourceCount: items.length };

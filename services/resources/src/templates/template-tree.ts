@@ -1,5 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isObject } from '@commonplace/kit/json';
+import type { Breathe } from '@commonplace/kit/slices';
 import { isLongerThan } from '@commonplace/kit/words';
 import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import type { NodeType } from '../domain/node.js';
@@ -45,15 +46,44 @@ const FIELDS: readonly string[] = [
 const MAX_TAGS = 50;
 const MAX_TAG_CHARS = 64;
 
-/** Reads `tree[]`. Returns its items (parents before children, siblings in order) and all faults found. */
-export function readTree(tree: readonly unknown[], keyed = false): { items: TreeItem[]; faults: Fault[] } {
+interface ReadTree {
+  readonly items: TreeItem[];
+  readonly faults: Fault[];
+}
+
+/** Reads a tree of the product's own. Its items may have a `key`. */
+export function readKeyedTree(tree: readonly unknown[]): ReadTree {
+  const steps = readItems(tree, true);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Reads `tree[]`, with pauses. Returns its items (parents before children, siblings in order) and the faults found. */
+export async function readTree(tree: readonly unknown[], breathe: Breathe): Promise<ReadTree> {
+  const steps = readItems(tree, false);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await breathe();
+  }
+}
+
+/** Reads a tree, and yields after each item. */
+function* readItems(tree: readonly unknown[], keyed: boolean): Generator<undefined, ReadTree> {
   const items: TreeItem[] = [];
   const faults: Fault[] = [];
   const complain = (param: string, code: string, message: string) => faults.push({ param, code, message });
 
-  function walk(list: readonly unknown[], prefix: string, parent: number | undefined, depth: number): void {
+  function* walk(
+    list: readonly unknown[],
+    prefix: string,
+    parent: number | undefined,
+    depth: number,
+  ): Generator<undefined> {
     for (const [i, given] of list.entries()) {
-      if (items.length > MAX_TREE_ITEMS) return;
+      if (items.length > MAX_TREE_ITEMS || faults.length > MAX_TREE_ITEMS) return;
       const param = `${prefix}[${i}]`;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) {
         complain(param, 'invalid_type', `${param} must be an object.`);
@@ -66,6 +96,7 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
       const fields = given as Readonly<Record<string, unknown>>;
       const item = readItem(fields, param, keyed, complain);
       items.push({ ...item, ...(parent !== undefined && { parent }) });
+      yield;
       const { children } = fields;
       if (children === undefined || children === null) continue;
       if (!Array.isArray(children)) {
@@ -78,12 +109,12 @@ export function readTree(tree: readonly unknown[], keyed = false): { items: Tree
             `Resources of the type ${item.type} cannot contain others.`,
           );
         }
-        walk(children, `${param}.children`, items.length - 1, depth + 1);
+        yield* walk(children, `${param}.children`, items.length - 1, depth + 1);
       }
     }
   }
 
-  walk(tree, 'tree', undefined, 1);
+  yield* walk(tree, 'tree', undefined, 1);
   if (items.length > MAX_TREE_ITEMS)
     complain('tree', 'too_many_items', `A tree may have at most ${MAX_TREE_ITEMS} items.`);
   if (tree.length === 0) complain('tree', 'missing_field', 'A tree must have at least one item.');
