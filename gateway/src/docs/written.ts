@@ -1,11 +1,4 @@
-import { Unavailable } from '@commonplace/kit/errors';
-import {
-  createWorkerPool,
-  resultOf,
-  startTaskThread,
-  type TaskAnswer,
-  type ThreadFailures,
-} from '@commonplace/kit/workers';
+import { createThreadPool } from '@commonplace/kit/workers';
 
 /** A page in the form in which it is served. */
 export interface WrittenPage {
@@ -16,32 +9,22 @@ export interface WrittenPage {
 
 /** Timeout in milliseconds for writing a page; on a busy machine the first page takes seconds. */
 const WRITE_MS = 60_000;
-/** Milliseconds after which an idle thread ends. */
-const IDLE_MS = 60_000;
 const HEAP_MIB = 512;
 const MAX_WAITING = 1_000;
-
-const failures: ThreadFailures = {
-  ended: (cause) => Unavailable({}, { cause }),
-  late: (timeoutMs) => Unavailable({}, { cause: new Error(`took more than ${timeoutMs} ms`) }),
-  closed: () => Unavailable({}),
-};
 
 /**
  * Returns a function that looks up the page of a path, or returns undefined if there is none. A thread writes each page
  * on first use; pages are cached. Throws `Unavailable` if the thread fails, and the next call tries again.
  */
 export function createWrittenPages(publicUrl: string): (path: string) => Promise<WrittenPage | undefined> {
-  const entry = new URL('./thread.js', import.meta.url);
-  const pool = createWorkerPool<string | null, TaskAnswer>({
+  const pool = createThreadPool<string | null, unknown>({
     name: 'gateway.docs',
-    size: 1,
+    entry: new URL('./thread.js', import.meta.url),
+    heapMiB: HEAP_MIB,
     maxWaitingPerTenant: MAX_WAITING,
-    start: () => startTaskThread({ entry, name: 'docs', heapMiB: HEAP_MIB, failures, about: { publicUrl } }),
-    idleMs: IDLE_MS,
-    closed: failures.closed,
+    about: { publicUrl },
   });
-  const ask = async (path: string | null) => resultOf(await pool.do('', path, WRITE_MS));
+  const ask = (path: string | null) => pool.do('', path, WRITE_MS);
   const listed = once(async () => new Set((await ask(null)) as string[]));
   const written = new Map<string, () => Promise<WrittenPage>>();
   return async (path) => {

@@ -1,13 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import {
-  createWorkerPool,
-  failuresOfBounded,
-  resultOf,
-  startTaskThread,
-  type TaskAnswer,
-  transferablesIn,
-  withBuffers,
-} from '@commonplace/kit/workers';
+import { createThreadPool, transferablesIn, withBuffers } from '@commonplace/kit/workers';
 import type { Settings } from '../config.js';
 import type { ReadRequest, ReadTask } from './protocol.js';
 
@@ -22,7 +14,6 @@ const READ_SECONDS = 10;
 const HEAP_PER_BYTE = 40;
 const MIN_HEAP_MIB = 384;
 const MIB = 1024 * 1024;
-const IDLE_MS = 60_000;
 
 type LargeBodySettings = Pick<Settings, 'bodyBytes' | 'bodyThreads' | 'bodiesWaiting'>;
 
@@ -45,26 +36,19 @@ const tooComplex = (cause: unknown) =>
     { cause, details: { limit_seconds: READ_SECONDS } },
   );
 
-const failures = failuresOfBounded(tooComplex);
-
 /** Creates the pool of threads that read large bodies. Tenants share the threads fairly. */
 export function openLargeBodies({ bodyBytes, bodyThreads, bodiesWaiting }: LargeBodySettings): LargeBodies {
-  const entry = new URL('./thread.js', import.meta.url);
-  const heapMiB = Math.max(MIN_HEAP_MIB, Math.ceil((bodyBytes * HEAP_PER_BYTE) / MIB));
-  const pool = createWorkerPool<ReadTask, TaskAnswer>({
+  const pool = createThreadPool<ReadTask, ReadRequest>({
     name: 'gateway.bodies',
+    entry: new URL('./thread.js', import.meta.url),
+    heapMiB: Math.max(MIN_HEAP_MIB, Math.ceil((bodyBytes * HEAP_PER_BYTE) / MIB)),
     size: bodyThreads,
     maxWaitingPerTenant: bodiesWaiting,
-    start: () =>
-      startTaskThread<ReadTask, TaskAnswer>({ entry, name: 'bodies', heapMiB, failures, transfer: transferablesIn }),
-    idleMs: IDLE_MS,
-    closed: failures.closed,
+    transfer: transferablesIn,
+    beyond: tooComplex,
   });
   return {
-    async read(tenant, task) {
-      const answer = await pool.do(tenant, task, READ_SECONDS * 1000);
-      return withBuffers(resultOf(answer)) as ReadRequest;
-    },
+    read: async (tenant, task) => withBuffers(await pool.do(tenant, task, READ_SECONDS * 1000)),
     close: () => pool.close(),
   };
 }

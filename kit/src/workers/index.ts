@@ -3,4 +3,5 @@ export { createFairQueue, type FairQueue, type FairQueueOptions } from './fair-q
 export { performTasks } from './perform-tasks.js';
 export { createWorkerPool, type WorkerPool } from './pool.js';
 export { resultOf, type TaskAnswer, transferablesIn, withBuffers } from './task-answer.js';
-export { failuresOfBounded, startTaskThread, type ThreadFailures } from './task-thread.js';
+export { failuresOfBounded, startTaskThread } from './task-thread.js';
+export { createThreadPool } from './thread-pool.js';

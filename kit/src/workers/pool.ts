@@ -9,7 +9,7 @@ const load = gauge({
 });
 const sizes = gauge({ name: 'worker.pool.size', unit: '{worker}', description: 'Most workers of a pool.' });
 
-interface WorkerPoolOptions<Task, Reply> {
+export interface WorkerPoolOptions<Task, Reply> {
   /** Name of the pool in metrics. */
   readonly name: string;
   /** Maximum number of concurrent workers. One tenant can use all but one of them, or the only one in a pool of one. */

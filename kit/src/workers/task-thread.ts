@@ -17,9 +17,11 @@ export interface ThreadFailures {
 
 /**
  * Returns failures for tasks whose cost users decide: `beyond` creates the error for one that takes more memory than its
- * thread has, or more time than `timeoutMs`; any other failure is Unavailable.
+ * thread has, or more time than `timeoutMs`; any other failure is Unavailable, and all are by default.
  */
-export function failuresOfBounded(beyond: (cause: unknown, timeoutMs?: number) => Error): ThreadFailures {
+export function failuresOfBounded(
+  beyond: (cause: unknown, timeoutMs?: number) => Error = (cause) => Unavailable({}, { cause }),
+): ThreadFailures {
   return {
     ended: (cause) =>
       (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
@@ -30,7 +32,7 @@ export function failuresOfBounded(beyond: (cause: unknown, timeoutMs?: number) =
   };
 }
 
-interface TaskThreadOptions {
+export interface TaskThreadOptions<Task> {
   /** The script; it receives tasks as messages and answers each of them with one message. */
   readonly entry: URL;
   readonly name: string;
@@ -38,6 +40,8 @@ interface TaskThreadOptions {
   readonly failures: ThreadFailures;
   /** Value that the script receives as its `workerData`. */
   readonly about?: unknown;
+  /** Returns the memory of a task that is transferred to the thread. */
+  transfer?(task: Task): readonly ArrayBuffer[];
 }
 
 /**
@@ -51,12 +55,7 @@ const JUDGED_MS = 100;
  * Starts a thread that runs one task at a time; `startTaskProcess` does the same with a process. A task that was stopped
  * in time although other work of the machine left it hardly any is Unavailable: it may succeed later.
  */
-export function startTaskThread<Task, Reply>(
-  options: TaskThreadOptions & {
-    /** Returns the memory of a task that is transferred to the thread. */
-    transfer?(task: Task): readonly ArrayBuffer[];
-  },
-): TaskProcess<Task, Reply> {
+export function startTaskThread<Task, Reply>(options: TaskThreadOptions<Task>): TaskProcess<Task, Reply> {
   const { entry, name, heapMiB, failures, about } = options;
   const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
   const thread = new Worker(entry, { name, execArgv: [], workerData: about, resourceLimits });

@@ -1,12 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import {
-  createWorkerPool,
-  failuresOfBounded,
-  resultOf,
-  startTaskThread,
-  type TaskAnswer,
-  transferablesIn,
-} from '@commonplace/kit/workers';
+import { createThreadPool, transferablesIn } from '@commonplace/kit/workers';
 import type { Settings } from '../../config.js';
 import { MAX_BYTES_AT_ONCE } from '../../large-bodies/index.js';
 import { type ReadAnswer, readAnswer, type Shape } from './read.js';
@@ -23,7 +16,6 @@ export interface AnswerTask {
 const READ_SECONDS = 10;
 const HEAP_MIB = 384;
 const THREADS = 2;
-const IDLE_MS = 60_000;
 
 /** Reads answers of the API for tools, large ones off the event loop. */
 export interface AnswerReader {
@@ -36,29 +28,26 @@ export interface AnswerReader {
   close(): Promise<void>;
 }
 
-const failures = failuresOfBounded((cause) => {
+function tooLarge(cause: unknown): AppError {
   const message = `Reading the answer takes more than ${READ_SECONDS} seconds, or too much memory. Ask for less.`;
   return new AppError('INVALID_ARGUMENT', 'payload_too_large', message, { cause });
-});
+}
 
 /** Creates the reader of answers. It has no threads until there is a large answer. */
 export function openAnswerReader({ bodiesWaiting }: Pick<Settings, 'bodiesWaiting'>): AnswerReader {
-  const entry = new URL('./thread.js', import.meta.url);
-  const pool = createWorkerPool<AnswerTask, TaskAnswer>({
+  const pool = createThreadPool<AnswerTask, ReadAnswer>({
     name: 'gateway.answers',
+    entry: new URL('./thread.js', import.meta.url),
+    heapMiB: HEAP_MIB,
     size: THREADS,
     maxWaitingPerTenant: bodiesWaiting,
-    start: () =>
-      startTaskThread<AnswerTask, TaskAnswer>({
-        ...{ entry, name: 'answers', heapMiB: HEAP_MIB, failures, transfer: transferablesIn },
-      }),
-    idleMs: IDLE_MS,
-    closed: failures.closed,
+    transfer: transferablesIn,
+    beyond: tooLarge,
   });
   return {
     async read(tenant, bytes, shape) {
       if (bytes.length <= MAX_BYTES_AT_ONCE) return readAnswer(bytes, shape);
-      return resultOf(await pool.do(tenant, { bytes, shape }, READ_SECONDS * 1000)) as ReadAnswer;
+      return pool.do(tenant, { bytes, shape }, READ_SECONDS * 1000);
     },
     close: () => pool.close(),
   };

@@ -1,5 +1,4 @@
-import { Unavailable } from '@commonplace/kit/errors';
-import { resultOf, startTaskThread, type TaskAnswer, type ThreadFailures } from '@commonplace/kit/workers';
+import { failuresOfBounded, resultOf, startTaskThread, type TaskAnswer } from '@commonplace/kit/workers';
 import type { Described } from './describe.js';
 
 export type { Described } from './describe.js';
@@ -7,12 +6,6 @@ export type { Described } from './describe.js';
 /** Timeout in milliseconds for describing all operations, which takes about one second. */
 const DESCRIBE_MS = 60_000;
 const HEAP_MIB = 512;
-
-const failures: ThreadFailures = {
-  ended: (cause) => Unavailable({}, { cause }),
-  late: (timeoutMs) => Unavailable({}, { cause: new Error(`took more than ${timeoutMs} ms`) }),
-  closed: () => Unavailable({}),
-};
 
 /** Descriptions of all operations by name. */
 export type Catalogue = ReadonlyMap<string, Described>;
@@ -32,6 +25,7 @@ export function createCatalogue(): () => Promise<Catalogue> {
 
 async function describeAll(): Promise<Catalogue> {
   const entry = new URL('./thread.js', import.meta.url);
+  const failures = failuresOfBounded();
   const thread = startTaskThread<null, TaskAnswer>({ entry, name: 'operations', heapMiB: HEAP_MIB, failures });
   try {
     const described = resultOf(await thread.do(null, DESCRIBE_MS)) as Described[];

@@ -1,10 +1,4 @@
-import {
-  createWorkerPool,
-  failuresOfBounded,
-  resultOf,
-  startTaskThread,
-  type TaskAnswer,
-} from '@commonplace/kit/workers';
+import { createThreadPool } from '@commonplace/kit/workers';
 import { type Checked, checkWithin, type JsonSchema, TOO_LONG } from '../domain/schema-check.js';
 
 /** Milliseconds that a check may take on the calling thread. Nearly all take less than one. */
@@ -13,7 +7,6 @@ const AT_ONCE_MS = 5;
 const CHECK_MS = 250;
 const TASK_MS = 10_000;
 const HEAP_MIB = 128;
-const IDLE_MS = 60_000;
 /** Checks of one tenant that may wait. Runs make one at a time. */
 const MAX_WAITING = 100;
 
@@ -33,20 +26,17 @@ export interface SchemaChecks {
 
 /** Opens the checks. A thread is started for the first one that takes long: a regular expression can take for ever. */
 export function openSchemaChecks(): SchemaChecks {
-  const entry = new URL('./thread.js', import.meta.url);
-  const failures = failuresOfBounded((cause) => new Beyond('beyond the bounds of a check', { cause }));
-  const pool = createWorkerPool<CheckTask, TaskAnswer>({
+  const pool = createThreadPool<CheckTask, Checked>({
     name: 'agents.schemas',
-    size: 1,
+    entry: new URL('./thread.js', import.meta.url),
+    heapMiB: HEAP_MIB,
     maxWaitingPerTenant: MAX_WAITING,
-    start: () => startTaskThread({ entry, name: 'schemas', heapMiB: HEAP_MIB, failures }),
-    idleMs: IDLE_MS,
-    closed: failures.closed,
+    beyond: (cause) => new Beyond('beyond the bounds of a check', { cause }),
   });
 
   async function inThread(tenant: string, schema: JsonSchema, value: unknown): Promise<Checked> {
     try {
-      return resultOf(await pool.do(tenant, { schema, value, ms: CHECK_MS }, TASK_MS)) as Checked;
+      return await pool.do(tenant, { schema, value, ms: CHECK_MS }, TASK_MS);
     } catch (error) {
       if (error instanceof Beyond) return 'late';
       throw error;

@@ -1,17 +1,10 @@
 import { invalidField } from '@commonplace/kit/errors';
-import {
-  createWorkerPool,
-  failuresOfBounded,
-  resultOf,
-  startTaskThread,
-  type TaskAnswer,
-} from '@commonplace/kit/workers';
+import { createThreadPool } from '@commonplace/kit/workers';
 import type { ReadSkillMd } from '../domain/skill-md.js';
 
 /** Milliseconds that the `SKILL.md` files of one request may take. In normal use 50 of them take less than 50. */
 const READ_MS = 10_000;
 const HEAP_MIB = 128;
-const IDLE_MS = 60_000;
 /** Requests of one tenant that may wait. */
 const MAX_WAITING = 20;
 
@@ -27,19 +20,13 @@ export interface SkillFiles {
 
 /** Opens the reader, with the milliseconds that one request may take. Its thread starts with the first that needs it. */
 export function openSkillFiles(readMs = READ_MS): SkillFiles {
-  const entry = new URL('./thread.js', import.meta.url);
   const tooLong = 'The front matter of these skills takes too long to be read.';
-  const failures = failuresOfBounded(() => invalidField('skills', 'invalid_value', tooLong));
-  const pool = createWorkerPool<readonly string[], TaskAnswer>({
+  const pool = createThreadPool<readonly string[], readonly ReadSkillMd[]>({
     name: 'agents.skills',
-    size: 1,
+    entry: new URL('./thread.js', import.meta.url),
+    heapMiB: HEAP_MIB,
     maxWaitingPerTenant: MAX_WAITING,
-    start: () => startTaskThread({ entry, name: 'skills', heapMiB: HEAP_MIB, failures }),
-    idleMs: IDLE_MS,
-    closed: failures.closed,
+    beyond: () => invalidField('skills', 'invalid_value', tooLong),
   });
-  return {
-    read: async (tenant, texts) => resultOf(await pool.do(tenant, texts, readMs)) as readonly ReadSkillMd[],
-    close: () => pool.close(),
-  };
+  return { read: (tenant, texts) => pool.do(tenant, texts, readMs), close: () => pool.close() };
 }

@@ -1,11 +1,5 @@
 import { AppError } from '@commonplace/kit/errors';
-import {
-  createWorkerPool,
-  failuresOfBounded,
-  resultOf,
-  startTaskThread,
-  type TaskAnswer,
-} from '@commonplace/kit/workers';
+import { createThreadPool } from '@commonplace/kit/workers';
 import type { Settings } from '../config.js';
 import { limitMet, RESERVED_MS, type TimeLimit } from '../time-limits.js';
 import type { Outcome, WriteRequest } from './write.js';
@@ -17,7 +11,6 @@ import type { Outcome, WriteRequest } from './write.js';
 export const MIN_THREAD_BYTES = 64 * 1024;
 
 const HEAP_MIB = 384;
-const IDLE_MS = 60_000;
 
 type PlannerSettings = Pick<Settings, 'tableThreads' | 'tableSeconds' | 'tablesWaiting'>;
 
@@ -43,24 +36,17 @@ const tooComplex = (limit: TimeLimit, cause: unknown) =>
 /** Opens the pool of threads; none is started before the first large write. */
 export function openTablePlanner({ tableThreads, tableSeconds, tablesWaiting }: PlannerSettings): TablePlanner {
   const own: TimeLimit = { limit_seconds: tableSeconds, setting: 'COMMONPLACE_TABLE_SECONDS' };
-  const failures = failuresOfBounded((cause, timeoutMs = tableSeconds * 1000) =>
-    tooComplex(limitMet(own, timeoutMs), cause),
-  );
-  const entry = new URL('./planner-thread.js', import.meta.url);
-  const pool = createWorkerPool<WriteRequest, TaskAnswer>({
+  const timeoutMs = tableSeconds * 1000;
+  const pool = createThreadPool<WriteRequest, Outcome | undefined>({
     name: 'resources.tables',
+    entry: new URL('./planner-thread.js', import.meta.url),
+    heapMiB: HEAP_MIB,
     size: tableThreads,
     maxWaitingPerTenant: tablesWaiting,
-    start: () => startTaskThread({ entry, name: 'tables', heapMiB: HEAP_MIB, failures }),
-    idleMs: IDLE_MS,
-    closed: failures.closed,
+    beyond: (cause, stoppedAfterMs = timeoutMs) => tooComplex(limitMet(own, stoppedAfterMs), cause),
   });
   return {
-    async plan(tenant, request, deadline) {
-      return resultOf(await pool.do(tenant, request, tableSeconds * 1000, deadline - RESERVED_MS)) as
-        | Outcome
-        | undefined;
-    },
+    plan: (tenant, request, deadline) => pool.do(tenant, request, timeoutMs, deadline - RESERVED_MS),
     close: () => pool.close(),
   };
 }

@@ -7,8 +7,6 @@ export type Task =
   | { readonly patterns: readonly PatternCheck[] }
   | { readonly expressible: readonly string[] };
 
-export type { TaskAnswer as Answer } from '@commonplace/kit/workers';
-
 export type { PatternCheck, PatternVerdict };
 
 /**

@@ -1,9 +1,9 @@
-import { createWorkerPool, failuresOfBounded, resultOf, startTaskThread } from '@commonplace/kit/workers';
+import { createThreadPool } from '@commonplace/kit/workers';
 import type { Settings } from '../../config.js';
 import { DocumentTooComplex } from '../../errors.js';
 import { limitMet, RESERVED_MS } from '../../time-limits.js';
 import { type Derivation, derivation } from './derivation.js';
-import type { Answer, PatternCheck, PatternVerdict, Task } from './deriver-protocol.js';
+import type { PatternCheck, PatternVerdict, Task } from './deriver-protocol.js';
 import { withBuffers } from './deriver-protocol.js';
 
 /** Maximum bytes of text that are parsed on the calling thread. The worst input takes some 20 µs a byte to parse. */
@@ -11,7 +11,6 @@ export const MAX_BYTES_AT_ONCE = 512;
 
 /** Heap limit of one thread in MiB; a document that needs more is refused as too complex. */
 const HEAP_MIB = 384;
-const IDLE_MS = 60_000;
 
 type DeriverSettings = Pick<Settings, 'documentThreads' | 'documentSeconds' | 'documentsWaiting'>;
 
@@ -48,25 +47,22 @@ class BeyondBounds extends Error {
   }
 }
 
-const failures = failuresOfBounded((cause, timeoutMs) => new BeyondBounds(cause, timeoutMs));
-
 /** Opens the worker threads that parse documents and match patterns; tenants share them fairly. */
 export function openDeriver({ documentThreads, documentSeconds, documentsWaiting }: DeriverSettings): Deriver {
-  const entry = new URL('./deriver-thread.js', import.meta.url);
-  const pool = createWorkerPool<Task, Answer>({
+  const pool = createThreadPool<Task, unknown>({
     name: 'resources.documents',
+    entry: new URL('./deriver-thread.js', import.meta.url),
+    heapMiB: HEAP_MIB,
     size: documentThreads,
     maxWaitingPerTenant: documentsWaiting,
-    start: () => startTaskThread({ entry, name: 'documents', heapMiB: HEAP_MIB, failures }),
-    idleMs: IDLE_MS,
     keepsSpare: true,
-    closed: failures.closed,
+    beyond: (cause, timeoutMs) => new BeyondBounds(cause, timeoutMs),
   });
 
   const ownLimit = { limit_seconds: documentSeconds, setting: 'COMMONPLACE_DOCUMENT_SECONDS' };
 
   async function send(tenant: string, task: Task, timeoutMs: number, until?: number): Promise<unknown> {
-    return withBuffers(resultOf(await pool.do(tenant, task, timeoutMs, until)));
+    return withBuffers(await pool.do(tenant, task, timeoutMs, until));
   }
 
   async function derive(requester: Requester, task: Task): Promise<unknown> {
