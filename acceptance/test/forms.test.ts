@@ -234,7 +234,11 @@ describe('a form', () => {
     ]);
     expect(got.body.warnings).toEqual([expect.objectContaining({ code: 'field_disabled' })]);
     const path = `/forms/${form.token}/submit`;
-    expect((await by.post(path, { values: { name: 'Ada', age: 3 } })).status).toBe(201);
+    const sent = await by.post(path, { values: { name: 'Ada', age: 3 } });
+    expect(sent.status).toBe(201);
+    expect(sent.body.warnings).toMatchObject([
+      { code: 'field_disabled', message: expect.stringMatching(/not stored: Age/) },
+    ]);
     expect((await tableOf(by, form.resource_id)).rows.map(({ cells }) => cells)).toEqual([{ who: 'Ada' }]);
     const echoed = await by.patch<FormAnswer>(`/resources/${form.resource_id}/form`, { config: got.data.form.config });
     expect([echoed.status, echoed.data.form.config]).toEqual([200, got.data.form.config]);

@@ -12,20 +12,20 @@ export interface BoundField extends FormField {
   readonly options?: readonly FieldOption[];
 }
 
-/** The fields that can be answered, and the ids of those whose column was deleted or no longer takes their values. */
+/** The fields that can be answered, and by id those whose column was deleted or no longer takes their values. */
 export interface Binding {
   readonly fields: readonly BoundField[];
-  readonly disabled: ReadonlySet<string>;
+  readonly disabled: ReadonlyMap<string, FormField>;
 }
 
 /** Binds a form's fields to the current columns of its table. */
 export function bindFields(config: Pick<FormConfig, 'fields'>, columns: readonly Column[]): Binding {
-  const disabled = new Set<string>();
+  const disabled = new Map<string, FormField>();
   const fields = config.fields.flatMap((field): BoundField[] => {
     const column = columns.find(({ id }) => id === field.column_id);
     if (field.type === 'statement') return [{ ...field, column: undefined }];
     if (column !== undefined && fits(field, column)) return [withOptions(field, column)];
-    disabled.add(field.id);
+    disabled.set(field.id, field);
     return [];
   });
   const byId = new Map(fields.map((field) => [field.id, field]));

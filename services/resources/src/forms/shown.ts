@@ -65,7 +65,7 @@ export function submitUrl(publicUrl: string, token: string): string {
 /** Returns a configuration in the API's format; fields without a usable column in `binding` are marked as disabled. */
 export function shownConfig(
   { config }: Pick<FormRecord, 'config'>,
-  { fields, disabled }: Pick<Binding, 'fields' | 'disabled'> = { fields: [], disabled: new Set() },
+  { fields, disabled }: Pick<Binding, 'fields' | 'disabled'> = { fields: [], disabled: new Map() },
   switchedOff?: ShownForm['switchedOff'],
 ): Record<string, unknown> {
   const bound = new Map(fields.map(({ column: _column, ...field }) => [field.id, field]));

@@ -84,6 +84,7 @@ async function submitWithCachedForm(
   const checked = await checkAsKnown(parts, known, received, context).catch(() => undefined);
   if (checked === undefined) return undefined;
   const submission = await parts.forms.batches.add(entryOf(parts, known, received, checked, context, known));
+  if (submission !== undefined) warnOfUnstored(checked.answers, context);
   return submission && answerOf(known.form, submission);
 }
 
@@ -161,6 +162,7 @@ export async function submitReceived(
   const checked = await checkIn(parts, found, received, context);
   if (checked.before !== undefined) return answerOf(form, checked.before);
   context.acts();
+  warnOfUnstored(checked.answers, context);
   const entry = entryOf(parts, found, received, checked, context, undefined);
   const { batches } = parts.forms;
   if (entry.answers.files.length === 0) return answerOf(form, await batches.add(entry));
@@ -172,6 +174,13 @@ export async function submitReceived(
     return batches.add({ ...entry, answers, attempt });
   });
   return answerOf(form, submission);
+}
+
+/** Warns the client of values that nobody will read, as their fields have no column that takes them. */
+function warnOfUnstored({ unstored }: Answers, { reply }: CallContext): void {
+  if (unstored.length === 0) return;
+  const message = `Without a column that takes their values these answers are not stored: ${unstored.join(', ')}.`;
+  reply.warnings = [...(reply.warnings ?? []), { code: 'field_disabled', message }];
 }
 
 /** A submission that has passed all checks but is not stored yet. */

@@ -1,13 +1,11 @@
 import { invalidFields } from '@commonplace/kit/errors';
-import type { BoundField } from './columns.js';
+import type { Binding } from './columns.js';
 import type { FindMismatches } from './patterns.js';
 import { type Answers, readValues } from './values.js';
 
 /** The fields of a form, bound to the columns of its table. */
-interface BoundForm {
+interface BoundForm extends Binding {
   readonly tenant: string;
-  readonly fields: readonly BoundField[];
-  readonly disabled: ReadonlySet<string>;
 }
 
 /** Validates and converts the values of a submission, and matches their patterns. Throws one error with all faults. */

@@ -4,9 +4,9 @@ import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import { choiceId } from '../tables/choices.js';
 import type { Cell, Column, ColumnType } from '../tables/column.js';
-import { type BoundField, choiceOf, createNamedField } from './columns.js';
+import { type Binding, type BoundField, choiceOf, createNamedField } from './columns.js';
 import { holds } from './conditions.js';
-import type { FieldOption } from './field.js';
+import type { FieldOption, FormField } from './field.js';
 import { isChoice, isNumberField, isTextField } from './field-types.js';
 import { type FileAnswer, readFiles } from './file-answers.js';
 import { createFormFaults, type FormFaults } from './reader.js';
@@ -20,6 +20,8 @@ export interface Answers {
   readonly files: readonly FieldFiles[];
   /** Texts that must still be matched against the patterns of their fields. */
   readonly patterns: readonly AnswerPattern[];
+  /** Labels of disabled fields that were answered; no column takes their values. */
+  readonly unstored: readonly string[];
 }
 
 export interface AnswerPattern extends PatternCheck {
@@ -37,16 +39,16 @@ export const MAX_VALUES_BYTES = 1024 * 1024;
 
 /**
  * Validates and converts the values of a submission; keys are ids of fields, of their columns, or labels. Values of fields that
- * a condition hides are dropped, and missing values get the field's default. Returns the valid answers beside all
- * faults. Leaves patterns to `takeAnswers`, as matching them is work for a worker thread.
+ * a condition hides are dropped, as are those of disabled fields, and missing values get the field's default. Returns the
+ * valid answers beside all faults. Leaves patterns to `takeAnswers`, as matching them is work for a worker thread.
  */
 export function readValues(
   fields: readonly BoundField[],
-  disabled: ReadonlySet<string>,
+  disabled: Binding['disabled'],
   given: Readonly<Record<string, unknown>>,
 ): { readonly answers: Answers; readonly faults: readonly Fault[] } {
   const faults = createFormFaults();
-  const raw = byField(fields, disabled, given, faults);
+  const { raw, unstored } = byField(fields, disabled, given, faults);
   const taken = new Map<string, TakenValue>();
   const values: Record<string, unknown> = {};
   const cells: Record<string, unknown> = {};
@@ -82,7 +84,7 @@ export function readValues(
   }
   const count = files.reduce((sum, { answers }) => sum + answers.length, 0);
   if (count > MAX_FILES) faults.add('values', 'too_many_items', `A submission has at most ${MAX_FILES} files.`);
-  return { answers: { values, cells, files, patterns }, faults: faults.list };
+  return { answers: { values, cells, files, patterns, unstored }, faults: faults.list };
 }
 
 interface TakenValue {
@@ -95,21 +97,30 @@ interface TakenValue {
 
 const NOTHING: TakenValue = { answer: undefined };
 
+interface ValuesByField {
+  readonly raw: ReadonlyMap<string, unknown>;
+  readonly unstored: readonly string[];
+}
+
 /** Returns the values by field id, whether they came under the field's id, its column's or its label. */
 function byField(
   fields: readonly BoundField[],
-  disabled: ReadonlySet<string>,
+  disabled: Binding['disabled'],
   given: Readonly<Record<string, unknown>>,
   faults: FormFaults,
-): Map<string, unknown> {
+): ValuesByField {
   const byId = new Map(fields.map((field) => [field.id, field]));
   const namedField = createNamedField(fields);
+  const disabledField = createDisabledField(disabled);
   const raw = new Map<string, unknown>();
+  const unstored = new Set<string>();
   for (const [key, value] of Object.entries(given)) {
     const param = `values.${key}`;
     const field = byId.get(key) ?? namedField(key);
     if (field === undefined) {
-      if (!disabled.has(key)) faults.add(param, 'unknown_field', 'The form has no such field.');
+      const off = disabledField(key);
+      if (off === undefined) faults.add(param, 'unknown_field', 'The form has no such field.');
+      else if (!isUnanswered(value)) unstored.add(off.label);
     } else if (field.type === 'statement') {
       if (value !== null) faults.add(param, 'unknown_field', 'A statement cannot be answered.');
     } else if (raw.has(field.id)) {
@@ -120,8 +131,21 @@ function byField(
       );
     } else raw.set(field.id, value ?? undefined);
   }
-  return raw;
+  return { raw, unstored: [...unstored] };
 }
+
+/** Returns the function that finds the disabled field that a key names, by the field's id, its column's or its label. */
+function createDisabledField(disabled: Binding['disabled']): (key: string) => FormField | undefined {
+  const named = new Map<string, FormField>();
+  for (const field of disabled.values()) {
+    named.set(field.label.toLowerCase(), field);
+    if (field.column_id !== undefined) named.set(field.column_id, field);
+  }
+  return (key) => disabled.get(key) ?? named.get(key) ?? named.get(key.toLowerCase());
+}
+
+const isUnanswered = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 /** Orders the fields so that each comes after the field that its condition refers to. */
 function inOrder(fields: readonly BoundField[]): BoundField[] {
@@ -148,8 +172,7 @@ function takeValue(
   faults: FormFaults,
 ): TakenValue | undefined {
   const { type } = field;
-  if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0))
-    return NOTHING;
+  if (isUnanswered(value)) return NOTHING;
   if (hasNul(value)) return faults.add(param, 'invalid_value', 'must not have NUL characters.');
   if (type === 'file' || (type === 'signature' && column.type === 'attachment')) {
     const files = readFiles(value, field, param, faults);
@@ -163,6 +186,8 @@ function takeValue(
   const plain = takeCell(value, plainColumn(type, field), TAKING);
   if (!('cell' in plain)) return faults.add(param, 'invalid_value', plain.message);
   if (isEmpty(plain.cell)) return NOTHING;
+  // Blanks are no answer to a question that must be answered.
+  if (field.required === true && String(plain.cell).trim() === '') return NOTHING;
   const wrong = isTextField(type) ? textFault(field, String(plain.cell)) : numberFault(field, plain.cell);
   if (wrong !== undefined) return faults.add(param, 'invalid_value', wrong);
   const taken = intoColumn(plain.cell, column, param, faults);

@@ -99,12 +99,30 @@ export function readOptions(
     if ((given[key] ?? null) === null)
       faults.add(`${param}.${key}`, 'missing_field', `A column of type ${type} needs ${key}.`);
   }
+  checkBounds(options, type, before, param, faults);
   if (type === 'select' || type === 'multi_select') options.choices ??= [];
   if (typeof options.expression === 'string') {
     const problem = checkExpression(options.expression);
     if (problem !== undefined) faults.add(`${param}.expression`, 'invalid_value', problem);
   }
   return options;
+}
+
+/**
+ * Adds a fault if no value can be within the bounds. Bounds that a column has already are kept, so that a table can be
+ * written back as it was read.
+ */
+function checkBounds(
+  { min, max }: ColumnOptions,
+  type: ColumnType,
+  before: ColumnOptions | undefined,
+  param: string,
+  faults: Faults,
+): void {
+  const lowest = min ?? (type === 'duration' ? 0 : undefined);
+  if (lowest === undefined || max === undefined || lowest <= max) return;
+  if (before?.min === min && before?.max === max) return;
+  faults.add(`${param}.max`, 'invalid_value', `must not be less than min, which is ${lowest}.`);
 }
 
 /**

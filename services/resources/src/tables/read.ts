@@ -13,7 +13,7 @@ import type { TableHead } from './records.js';
 import { isUnmoved, NEXT_ROWS, placeBehind, readRowCursor, rowCursorValues } from './row-cursor.js';
 import type { Row } from './rows.js';
 import { selectRows } from './select.js';
-import { displayedCell, nameIn } from './shown.js';
+import { createDisplay } from './shown.js';
 import type { Breathe } from './slices.js';
 import type { TableStates } from './state.js';
 
@@ -133,17 +133,19 @@ async function rowsOf(
   signed: boolean,
 ): Promise<PageRows> {
   const cellOf = await createCellOf(state, columns, open, breathe);
-  const nameOf = nameIn(state.head.people);
-  const display = query.cellFormat === CellFormat.DISPLAY;
+  const displays =
+    query.cellFormat === CellFormat.DISPLAY
+      ? await Promise.all(columns.map((column) => createDisplay(state.head, column, open)))
+      : undefined;
   const texts: string[] = [];
   let lastId: string | undefined;
   let bytes = 0;
   for (const number of numbers.subarray(0, limit)) {
     const row = state.view.row(number - first);
     const cells: Record<string, Cell> = {};
-    for (const column of columns) {
+    for (const [i, column] of columns.entries()) {
       const cell = cellOf(row, column);
-      cells[column.id] = display && !isCellError(cell) ? displayedCell(cell, column, nameOf) : cell;
+      cells[column.id] = isCellError(cell) ? cell : (displays?.[i]?.(cell) ?? cell);
       if (isComputed(column)) await breathe();
     }
     const shown = shownRow(row, cells, number);

@@ -34,7 +34,7 @@ function bound(field: Partial<FormField> & Pick<FormField, 'type'>, of: Column =
   return [...bindFields(config, [of]).fields];
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE: ReadonlyMap<string, FormField> = new Map();
 const AT = column('c', 'datetime');
 /** Texts for which a pattern of numbers would take minutes. */
 const [LONG_NUMBER, LONG_DIGITS] = [`1${' '.repeat(900_000)}x`, `${'1'.repeat(900_000)}x`];
@@ -79,6 +79,9 @@ describe('values', () => {
     ],
     ['a day that does not exist', bound({ type: 'date' }, column('c', 'date')), '2026-02-30', 'values.f invalid_value'],
     ['a required value that is missing', bound({ type: 'short_text', required: true }), '', 'values.f missing_field'],
+    ['blanks for a required text', bound({ type: 'short_text', required: true }), ' \u00a0\t', 'values.f missing_field'],
+    ['lines without letters', bound({ type: 'long_text', required: true }), '\n \n', 'values.f missing_field'],
+    ['blanks for a text that is not required', bound({ type: 'short_text' }), '  ', '  '],
     ['nothing', bound({ type: 'short_text' }), null, undefined],
     ['a default', bound({ type: 'short_text', default: 'x' }), undefined, 'x'],
     [
@@ -143,7 +146,11 @@ describe('values', () => {
     expect(answersOf(fields, NONE, { c: 'x' }).cells).toEqual({ c: 'x' });
     expect(() => answersOf(fields, NONE, { c: 'x', f: 'y' })).toThrow('twice');
     expect(() => answersOf(fields, NONE, JSON.parse('{"__proto__": 1}'))).toThrow('no such field');
-    expect(answersOf(fields, new Set(['gone']), { gone: 1 }).cells).toEqual({});
+    const gone = new Map([['gone', { id: 'gone', column_id: 'old', type: 'number' as const, label: 'Ältere' }]]);
+    for (const key of ['gone', 'old', 'Ältere', 'ÄLTERE']) {
+      expect(answersOf(fields, gone, { [key]: 1 })).toMatchObject({ cells: {}, unstored: ['Ältere'] });
+    }
+    expect(answersOf(fields, gone, { gone: null, old: '' }).unstored).toEqual([]);
   });
 
   test('are accepted for every type of field', () => {

@@ -459,6 +459,52 @@ describe('computed columns', () => {
     expect(rows[0]?.cells).toMatchObject({ states: 'Open, Done', text: 'Open, Done' });
   });
 
+  test('lookups and rollups of amounts and times are displayed as in their own table', async () => {
+    const invoices = await tables.create(
+      [
+        { id: 'sum', name: 'Sum', type: 'currency', options: { currency: 'EUR' } },
+        { id: 'share', name: 'Share', type: 'percent' },
+        { id: 'at', name: 'At', type: 'datetime', options: { timezone: 'Europe/Berlin' } },
+        { id: 'took', name: 'Took', type: 'duration' },
+      ],
+      [
+        { id: 'a', cells: { sum: 12.5, share: 0.25, at: '2026-01-31T09:00:00Z', took: 90 } },
+        { id: 'b', cells: { sum: 2, share: 0.5, at: '2026-07-01T09:00:00Z', took: 3600 } },
+      ],
+    );
+    const follow = (id: string, type: string, column: string, more = {}) => ({
+      id,
+      name: id,
+      type,
+      options: { link_column_id: 'of', target_column_id: column, ...more },
+    });
+    const id = await tables.create(
+      [
+        { id: 'of', name: 'Of', type: 'link', options: { target_table_id: invoices } },
+        follow('sums', 'lookup', 'sum'),
+        follow('shares', 'lookup', 'share'),
+        follow('times', 'lookup', 'at'),
+        follow('total', 'rollup', 'sum', { function: 'sum' }),
+        follow('mean', 'rollup', 'sum', { function: 'avg', precision: 0 }),
+        follow('longest', 'rollup', 'took', { function: 'max' }),
+        follow('first', 'rollup', 'at', { function: 'min' }),
+        follow('n', 'rollup', 'sum', { function: 'count' }),
+      ],
+      [[['a', 'b']]],
+    );
+    expect((await tables.read(id, { display: true })).rows[0]?.cells).toMatchObject({
+      sums: '12.50 EUR, 2.00 EUR',
+      shares: '25 %, 50 %',
+      times: '2026-01-31 10:00:00, 2026-07-01 11:00:00',
+      total: '14.50 EUR',
+      mean: '7 EUR',
+      longest: '1:00:00',
+      first: '2026-01-31 10:00:00',
+      n: '2',
+    });
+    expect((await tables.read(id)).rows[0]?.cells).toMatchObject({ sums: [12.5, 2], total: 14.5, n: 2 });
+  });
+
   test('a link to a table that the caller may not read shows only an error', async () => {
     const columns = [
       { id: 'who', name: 'Who', type: 'link', options: { target_table_id: '0198aaaa-0000-7000-8000-000000000001' } },

@@ -518,6 +518,19 @@ test('formulas follow columns that are renamed', async () => {
   expect((await tables.read(id)).rows[0]?.cells).toEqual(before);
 });
 
+test('bounds that no value can meet are refused', async () => {
+  const id = await tables.create(COLUMNS, []);
+  const faultsOf = async (type: string, options: object) =>
+    (await tables.faults(id, { columns: [{ id: 'x', name: 'X', type, options }], rows: [] })).map(
+      ({ param, code }) => `${param} ${code}`,
+    );
+  const refused = ['columns[0].options.max invalid_value'];
+  for (const type of ['number', 'currency', 'percent', 'duration'])
+    expect(await faultsOf(type, { min: 10, max: 1 })).toEqual(refused);
+  expect(await faultsOf('duration', { max: -1 })).toEqual(refused);
+  await tables.write(id, { columns: [{ id: 'x', name: 'X', type: 'number', options: { min: 1, max: 1 } }], rows: [] });
+});
+
 test('typecast converts values and creates choices', async () => {
   const columns = [
     ...COLUMNS,

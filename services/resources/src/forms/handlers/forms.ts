@@ -12,7 +12,7 @@ import { publishChange } from '../../events.js';
 import { type AccessSubject, blockedBy, requireCapability, requireWritable, type Seen } from '../../policy.js';
 import { surroundingsOf } from '../../tree/surroundings.js';
 import { accessMessage, resourceMessage } from '../../wire.js';
-import { bindFields } from '../columns.js';
+import { type Binding, bindFields } from '../columns.js';
 import { checkConfig, markForm, newForm, placeConfig } from '../commands.js';
 import { removeForm } from '../forget.js';
 import type { FormParts } from '../parts.js';
@@ -57,7 +57,7 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
     const manages = may(seen.access.role, 'manage');
     const owner = { tenant: form.tenant, record: form.id };
     const binding = bindFields(form.config, await columnsNow(node, context));
-    if (binding.disabled.size > 0) warnOf(form, binding.disabled, context);
+    if (binding.disabled.size > 0) warnOfDisabled(binding, context);
     const tokens = manages
       ? { token: forms.tokens.open(form.tokenSealed, owner), hook: forms.tokens.open(form.hookSealed, owner) }
       : undefined;
@@ -179,8 +179,8 @@ async function requireCurrentRights(seen: Seen, see: () => Promise<Seen>): Promi
   if (blocked !== undefined) throw InsufficientRole({ role, needed: 'manager', blocked_by: blocked });
 }
 
-function warnOf({ config }: FormRecord, disabled: ReadonlySet<string>, { reply }: CallContext): void {
-  const names = config.fields.filter(({ id }) => disabled.has(id)).map(({ label }) => label);
+function warnOfDisabled({ disabled }: Binding, { reply }: CallContext): void {
+  const names = [...disabled.values()].map(({ label }) => label);
   const message = `Without a column that takes their values these fields are not asked: ${names.join(', ')}.`;
   reply.warnings = [...(reply.warnings ?? []), { code: 'field_disabled', message }];
 }
