@@ -4,7 +4,7 @@ import { copyOn, finishCopy } from './copies/job.js';
 import type { FormParts } from './forms/parts.js';
 import { unform } from './forms/unform.js';
 import { type TreeJob, treeJobQueue } from './nodes/jobs.js';
-import { applyOn, buildTemplate, clearTemplate, giveUpBuild } from './templates/jobs.js';
+import { applyOn, buildTemplate, clearTemplate, giveUpApply, giveUpBuild } from './templates/jobs.js';
 import type { TemplateParts } from './templates/parts.js';
 import { rewriteSubtree } from './tree/rewrite-subtree.js';
 
@@ -22,12 +22,13 @@ const WORKERS: Partial<Record<TreeJob['kind'], Worker>> = {
 };
 
 /**
- * Workers that end a job that is given up. Reads depend on jobs of all other kinds, so these remain and are retried
- * once a day.
+ * Workers for a job that is given up. Those of copies and of templates end it; reads depend on all others, so these
+ * remain and are retried once a day.
  */
 const ENDINGS: Partial<Record<TreeJob['kind'], Worker>> = {
   copy: finishCopy,
   build: giveUpBuild,
+  apply: giveUpApply,
 };
 
 const DAY_MS = 86_400_000;

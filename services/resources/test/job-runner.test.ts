@@ -146,6 +146,18 @@ test('a copy that always fails is ended with its plan', async () => {
   expect(await parts.jobs.get(id)).toBeUndefined();
 });
 
+test('a workspace shows that its template could not be copied, and the copy is tried again', async () => {
+  const copy = { sourceId: newId(), pieces: 1, done: 0 };
+  const { id, headId } = await newJob({ kind: 'apply', copy, failures: TRIES - 1 });
+  const pieces = { get: async () => Promise.reject(new Error('this never goes well')), find: async () => [] };
+  const told: unknown[] = [];
+  const directory = { finishTemplate: async (request: unknown) => ({ found: told.push(request) > 0 }) };
+  parts = { ...parts, copyPieces: pieces as never, peers: { directory } as never, systemCall: () => ({}) as never };
+  await runDue();
+  expect(told).toEqual([{ workspaceId: headId, failed: true }]);
+  expect(await parts.jobs.get(id)).toMatchObject({ deadAt: expect.any(String) });
+});
+
 test('a move whose external id was taken in the meantime finishes', async () => {
   const taken = { externalId: 'taken', externalKey: `${THERE}:taken` };
   const holder = await newNode({ workspaceId: THERE, tenant: THERE, boundary: THERE, parentKey: THERE, ...taken });

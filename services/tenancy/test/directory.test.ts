@@ -1,4 +1,4 @@
-import { derivedId } from '@commonplace/kit/id';
+import { derivedId, newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
@@ -111,6 +111,22 @@ describe('memberships', () => {
     expect(summary).toMatchObject({ orgId: org.id, name: 'Workspace', trashRetentionDays: 30 });
     expect(await outcome(world.directory.lookUpWorkspace({ workspaceId: org.id }, options))).toBe('not_found');
   });
+});
+
+test('a workspace shows whether its template is still being copied, or could not be', async () => {
+  const owner = world.person();
+  const templateId = newId();
+  world.play.templates[templateId] = 500;
+  const { id, templateStatus } = await world.createWorkspace(owner, { templateId });
+  const shown = [templateStatus];
+  for (const failed of [true, false, true]) {
+    expect(await world.directory.finishTemplate({ workspaceId: id, failed }, await world.system())).toEqual({
+      found: true,
+    });
+    const { items } = await world.listWorkspaces(owner);
+    shown.push(items.find((one) => one.id === id)?.templateStatus);
+  }
+  expect(shown).toEqual(['running', 'failed', 'completed', 'completed']);
 });
 
 describe('purging', () => {

@@ -41,9 +41,17 @@ export function applyOn(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<vo
   return copyOn(parts, job, () => endApply(parts, job));
 }
 
+/** Shows at a workspace that its template could not be copied. The job remains, and is retried once a day. */
+export async function giveUpApply({ peers, systemCall }: TemplateParts, { record }: HeldJob<TreeJob>): Promise<void> {
+  await peers.directory.finishTemplate({ workspaceId: record.headId, failed: true }, systemCall());
+}
+
 async function endApply(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<void> {
   const { headId } = job.record;
-  const { found } = await parts.peers.directory.finishTemplate({ workspaceId: headId }, parts.systemCall());
+  const { found } = await parts.peers.directory.finishTemplate(
+    { workspaceId: headId, failed: false },
+    parts.systemCall(),
+  );
   if (found) return finishCopy(parts, job);
   // A repeated request renews the job, or is refused once this is stored.
   await job.save((record) => (isLate(record) ? { discards: true } : {}));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseHtml, parseMarkdown, readDoc, toHtml, toJson, toMarkdown } from '../../src/documents/index.js';
+import { type Doc, parseHtml, parseMarkdown, readDoc, toHtml, toJson, toMarkdown } from '../../src/documents/index.js';
 import { EXAMPLES, readHandbook } from './corpus.js';
 
 /** Returns Markdown after a round trip through JSON, as the API sends and accepts it. */
@@ -25,6 +25,21 @@ function changes(markdown: string): string[] {
 const handbook = readHandbook();
 if (handbook === undefined)
   console.log('handbook.zip is not there (COMMONPLACE_TEST_DATA): its round trip is skipped.');
+
+describe('a byte order mark', () => {
+  test('at the beginning is no part of the first line', () => {
+    for (const text of ['# T\n', '---\ntitle: a\n---\n\nb\n', '- a\n'])
+      expect(parseMarkdown(`\uFEFF${text}`)).toEqual(parseMarkdown(text));
+  });
+
+  test('in a text stays there', () => {
+    const doc = {
+      type: 'doc',
+      content: [{ type: 'paragraph', content: [{ type: 'text', text: '\uFEFF# T' }] }],
+    } as Doc;
+    expect(parseMarkdown(toMarkdown(doc))).toEqual(doc);
+  });
+});
 
 describe('a round trip of Markdown', () => {
   test('keeps the meaning of all examples of the specifications', () => {

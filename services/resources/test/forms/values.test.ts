@@ -79,7 +79,12 @@ describe('values', () => {
     ],
     ['a day that does not exist', bound({ type: 'date' }, column('c', 'date')), '2026-02-30', 'values.f invalid_value'],
     ['a required value that is missing', bound({ type: 'short_text', required: true }), '', 'values.f missing_field'],
-    ['blanks for a required text', bound({ type: 'short_text', required: true }), ' \u00a0\t', 'values.f missing_field'],
+    [
+      'blanks for a required text',
+      bound({ type: 'short_text', required: true }),
+      ' \u00a0\t',
+      'values.f missing_field',
+    ],
     ['lines without letters', bound({ type: 'long_text', required: true }), '\n \n', 'values.f missing_field'],
     ['blanks for a text that is not required', bound({ type: 'short_text' }), '  ', '  '],
     ['nothing', bound({ type: 'short_text' }), null, undefined],

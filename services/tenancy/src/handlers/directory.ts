@@ -77,10 +77,12 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
       return { items: found.filter((group) => group.orgId === orgId).map(toGroupMembership) };
     },
 
-    async finishTemplate({ workspaceId }, context) {
+    async finishTemplate({ workspaceId, failed }, context) {
       const workspace = await context.work.get(workspaces.records, workspaceId);
-      if (workspace?.templateStatus === 'running') {
-        const done = { ...workspace, templateStatus: 'completed', updatedAt: parts.now() } as const;
+      const status = failed ? 'failed' : 'completed';
+      const before = workspace?.templateStatus;
+      if (workspace !== undefined && before !== undefined && before !== 'completed' && before !== status) {
+        const done = { ...workspace, templateStatus: status, updatedAt: parts.now() } as const;
         publishWorkspace(context, 'updated', context.work.replace(workspaces.records, workspace, done), [
           'template_status',
         ]);

@@ -23,7 +23,7 @@ export interface Workspace extends StoredRecord {
   readonly settings: WorkspaceSettings;
   /** The template that the workspace was created from, and the state of its copying. */
   readonly templateId?: string;
-  readonly templateStatus?: 'running' | 'completed';
+  readonly templateStatus?: 'running' | 'completed' | 'failed';
   readonly createdBy: Actor;
   readonly createdAt: string;
   readonly updatedBy: Actor;

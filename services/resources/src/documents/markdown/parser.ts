@@ -69,12 +69,16 @@ function createParser(): MarkdownIt {
 
 const parser = createParser();
 
+export const BYTE_ORDER_MARK = '\uFEFF';
+
 /** State that a parse starts with: labels of footnotes that count as defined elsewhere. */
 export interface Environment {
   footnotes?: Set<string>;
 }
 
-export const tokenize = (text: string, env: Environment = {}): Token[] => parser.parse(text, { ...env });
+/** Parses a text into tokens. A byte order mark at its beginning, as editors write it, is no part of the first line. */
+export const tokenize = (text: string, env: Environment = {}): Token[] =>
+  parser.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, { ...env });
 
 /** Parses a text as inline content only, and returns its tokens. */
 export const tokenizeInline = (text: string, env: Environment = {}): Token[] =>

@@ -3,7 +3,7 @@ import { hasMark, markKey, normalizeInline } from '../model/inline.js';
 import { type Attrs, attr, attrText, BLOCKS, type Doc, type DocNode, eachBlock, holdsInline } from '../model/model.js';
 import { createLines, type Lines } from './lines.js';
 import { isNative, surplus } from './native.js';
-import { type Environment, tokenizeInline } from './parser.js';
+import { BYTE_ORDER_MARK, type Environment, tokenizeInline } from './parser.js';
 import { parseMarkdown } from './read.js';
 import { readInline } from './read-inline.js';
 import { formatAttributes, isAttributeName, isDirectiveName } from './rules/attributes.js';
@@ -34,7 +34,9 @@ export function toMarkdown(doc: Doc): string {
   const env = { footnotes: labels };
   const writer = { lines: createLines(), env, check: createCheck(env) };
   writeBlocks(withoutEmpty(doc.content), writer, { atStart: true });
-  const text = writer.lines.result();
+  const written = writer.lines.result();
+  // A parser takes one at the beginning for the mark of a file.
+  const text = written.startsWith(BYTE_ORDER_MARK) ? `&#xFEFF;${written.slice(1)}` : written;
   return text === '' ? '' : `${text}\n`;
 }
 
