@@ -6,7 +6,7 @@ export const EXIT = {
   usage: 64,
   /** The backup is damaged, incomplete or of a newer version. */
   damaged: 65,
-  /** The input does not exist. */
+  /** The input does not exist, or what an argument names. */
   missing: 66,
   /** The target exists already, or is not empty. */
   taken: 73,

@@ -48,6 +48,8 @@ test('ends sessions, and disables and enables accounts, while the system runs', 
     await eventually(async () => expect(await status(third, key)).toEqual([401, 401]));
     expect((await api(system).post('/auth/sign-in', { email, password: system.owner.password })).status).toBe(401);
     expect((await run('disable', email))[0]).toBe(1);
+    for (const command of ['disable', 'enable', 'end-sessions', 'reset-password'])
+      expect((await run(command, 'nobody@example.com'))[0]).toBe(66);
     expect(await run('enable', email)).toEqual([0, { email }]);
     const fourth = await signIn(system, system.owner);
     await eventually(async () => expect(await status(fourth, key)).toEqual([200, 200]));

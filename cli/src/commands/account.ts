@@ -125,7 +125,9 @@ async function withAdmin<T>(context: Context, act: (admin: SecurityAdmin) => Pro
     await requireOwnSecret(beside.installation, secrets);
     return await act(await openSecurityAdmin(beside.store, secrets));
   } catch (error) {
-    throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;
+    throw error instanceof OperatorError
+      ? new CommandError(error.isMissing ? EXIT.missing : EXIT.failed, error.message)
+      : error;
   } finally {
     await beside.close();
   }

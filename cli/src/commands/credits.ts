@@ -70,11 +70,11 @@ export function creditsCommand(context: Context): Command {
 async function findTenant(context: Context, which: string): Promise<OperatorTenant> {
   if (which.includes('@')) {
     const person = await withStore(context, 'identity', (store) => findPerson(store, which));
-    if (person === undefined) throw new CommandError(EXIT.failed, `no account has the address ${which}`);
+    if (person === undefined) throw new CommandError(EXIT.missing, `no account has the address ${which}`);
     return { userId: person.id };
   }
   const org = await withStore(context, 'tenancy', async (store) => (await openOrgAdmin(store)).find(which));
-  if (org === undefined) throw new CommandError(EXIT.failed, `there is no Org with the id or slug ${which}`);
+  if (org === undefined) throw new CommandError(EXIT.missing, `there is no Org with the id or slug ${which}`);
   return { orgId: org.id };
 }
 

@@ -98,7 +98,7 @@ async function withAdmin<T>(context: Context, act: (admin: KeyAdmin) => Promise<
 /** Finds an Org. Its `isAdmin` reads the members only when it is called. */
 async function findOrg(context: Context, which: string): Promise<KeyOrg> {
   const org = await withStore(context, 'tenancy', async (store) => (await openOrgAdmin(store)).find(which));
-  if (org === undefined) throw new CommandError(EXIT.failed, `there is no Org with the id or slug ${which}`);
+  if (org === undefined) throw new CommandError(EXIT.missing, `there is no Org with the id or slug ${which}`);
   const { id, name } = org;
   const isAdmin = (userId: string) =>
     withStore(context, 'tenancy', async (store) => {
@@ -120,7 +120,9 @@ async function withStore<T>(
   try {
     return await act(beside.store, beside.installation);
   } catch (error) {
-    throw error instanceof OperatorError ? new CommandError(EXIT.failed, error.message) : error;
+    throw error instanceof OperatorError
+      ? new CommandError(error.isMissing ? EXIT.missing : EXIT.failed, error.message)
+      : error;
   } finally {
     await beside.close();
   }

@@ -47,7 +47,7 @@ async function act(
   try {
     const admin = await openPublicationAdmin(beside.store);
     const found = await admin.find(which);
-    if (found === undefined) throw new CommandError(EXIT.failed, `there is no publication ${which}`);
+    if (found === undefined) throw new CommandError(EXIT.missing, `there is no publication ${which}`);
     const changed = await change(admin, found);
     answer(context, { ...changed }, [lineOf(changed)]);
   } finally {

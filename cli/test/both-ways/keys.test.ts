@@ -85,27 +85,27 @@ test('creates a key of an Org for its owners and admins, by id or slug, that wor
     role: 'member',
   });
   const member = await signUp(system, 'Member', { email: address, invitation: tokenOf(invited.invite_url) });
-  for (const args of [
-    ['create', '--email', member.user.email, '--org', org.id],
-    ['create', '--email', email, '--org', 'no-such-org'],
-  ]) {
+  for (const [exitCode, ...args] of [
+    [1, 'create', '--email', member.user.email, '--org', org.id],
+    [66, 'create', '--email', email, '--org', 'no-such-org'],
+  ] as const) {
     const { code, answer } = await keys(...args);
-    expect([code, answer.error.exit_code]).toEqual([1, 1]);
+    expect([code, answer.error.exit_code]).toEqual([exitCode, exitCode]);
   }
   await keys('revoke', made.answer.id);
 });
 
 test('reports unknown people, scopes and keys', async () => {
   const { email } = system.owner;
-  for (const args of [
-    ['create', '--email', 'nobody@example.com'],
-    ['create', '--email', email, '--scopes', 'everything:do'],
-    ['create', '--email', email, '--expires', '2001-01-01'],
-    ['revoke', 'wsk_p_000000000000'],
-    ['list', '--email', 'nobody@example.com'],
-  ]) {
+  for (const [exitCode, ...args] of [
+    [66, 'create', '--email', 'nobody@example.com'],
+    [1, 'create', '--email', email, '--scopes', 'everything:do'],
+    [1, 'create', '--email', email, '--expires', '2001-01-01'],
+    [66, 'revoke', 'wsk_p_000000000000'],
+    [66, 'list', '--email', 'nobody@example.com'],
+  ] as const) {
     const { code, answer } = await keys(...args);
-    expect([code, answer.error.exit_code]).toEqual([1, 1]);
+    expect([code, answer.error.exit_code]).toEqual([exitCode, exitCode]);
   }
   const empty = await commonplace(['keys', 'list', '--data-dir', '/nowhere'], {
     COMMONPLACE_SECRET_KEY: '0'.repeat(64),

@@ -60,5 +60,5 @@ test('a suspended workspace can be unpublished, and not published', async () => 
 
 test('reports an unknown publication', async () => {
   const { code, answer } = await publications('suspend', 'no-such-slug');
-  expect([code, answer.error.exit_code]).toEqual([1, 1]);
+  expect([code, answer.error.exit_code]).toEqual([66, 66]);
 });

@@ -266,6 +266,14 @@ describe('a definition', () => {
       'config.url',
       'invalid_value',
     ],
+    ...['{{trigger.x}}', '{{trigger.x}}/b', '{{trigger.x}}?q=1', '{{trigger.x}}{{trigger.y}}#c'].map(
+      (rest): [string, PlainAction, string, string] => [
+        `a host with ${rest} behind it`,
+        request({ url: `https://api.example.com${rest}` }),
+        'config.url',
+        'invalid_value',
+      ],
+    ),
     [
       'an address that is not public',
       request({ url: 'https://10.0.0.1/{{trigger.x}}' }),

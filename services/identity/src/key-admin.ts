@@ -55,7 +55,15 @@ export interface KeyOrg {
 }
 
 /** Tells the operator why an operation is not possible. */
-export class OperatorError extends Error {}
+export class OperatorError extends Error {
+  constructor(
+    message: string,
+    /** Whether nothing has the id or address that was given. */
+    readonly isMissing = false,
+  ) {
+    super(message);
+  }
+}
 
 /** Manages API keys for the operator of an installation, who needs no key for it. */
 export interface KeyAdmin {
@@ -88,7 +96,7 @@ export async function openKeyAdmin(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new OperatorError(`no account has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`no account has the address ${email}`, true);
     return user;
   }
 
@@ -130,7 +138,7 @@ export async function openKeyAdmin(
     async revoke(which) {
       const publicId = /^wsk_[po]_([0-9A-Za-z]{12})/.exec(which)?.[1];
       const key = publicId === undefined ? await keys.get(which) : await keyByPublicId(keys, publicId);
-      if (key === undefined) throw new OperatorError('there is no such key');
+      if (key === undefined) throw new OperatorError('there is no such key', true);
       const [user] = await users.getMany([key.actingUserId]);
       const person = user?.email ?? key.actingUserId;
       if (key.state === 'revoked') return view(key, person);

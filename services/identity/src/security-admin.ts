@@ -82,7 +82,7 @@ export async function openSecurityAdmin(
 
   async function personOf(email: string): Promise<UserRecord> {
     const user = await userByEmail(users, emailKeyOf(email));
-    if (user === undefined) throw new OperatorError(`no account has the address ${email}`);
+    if (user === undefined) throw new OperatorError(`no account has the address ${email}`, true);
     return user;
   }
 

@@ -6,6 +6,7 @@ import { specifiedName } from '@commonplace/platform/enums';
 import { isWebhookSecret } from '@commonplace/platform/webhooks';
 import type { AutomationAction } from '@commonplace/proto/automations/v1/automation.js';
 import { isAllowedHost } from '../domain/hosts.js';
+import { SyntaxFault } from '../domain/path.js';
 import { type PlacedReference, parseTemplate, referencesOf, TemplateFault } from '../domain/templates.js';
 import { readConditions } from './condition-input.js';
 import { checkConfig } from './config-check.js';
@@ -185,6 +186,13 @@ function checkRequest(
       );
     }
   }
+  if (typeof url === 'string' && extendsHost(url)) {
+    faults.add(
+      `${param}.url`,
+      'invalid_value',
+      'has a template directly behind the host, whose value would be part of it. Write / before it.',
+    );
+  }
   const literal = typeof url === 'string' ? literalUrl(url) : undefined;
   if (literal === undefined) return;
   const host = checkUrl(guard, literal, `${param}.url`, faults);
@@ -207,6 +215,27 @@ function usedIn(config: StoredAction['config']): Set<string> {
   } catch (error) {
     // `checkTemplates` reports this fault.
     if (error instanceof TemplateFault) return new Set();
+    throw error;
+  }
+}
+
+const ENDS_IN_HOST = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#\\]*@)?[^/?#\\@:]*[\p{L}\p{N}]$/iu;
+
+/**
+ * Returns whether a host is written out and a template follows it where it ends: in `https://api.example.com{{path}}` the
+ * value `.example.net` would name another host. Secrets are for their allowed hosts only.
+ */
+function extendsHost(url: string): boolean {
+  try {
+    const parts = parseTemplate(url);
+    const at = parts.findIndex((part) => typeof part !== 'string');
+    const reference = parts[at];
+    if (reference === undefined || typeof reference === 'string' || reference.path[0] === 'secrets') return false;
+    const next = parts.slice(at).find((part) => typeof part === 'string');
+    return ENDS_IN_HOST.test(parts.slice(0, at).join('')) && (next === undefined || /^[/?#\\:]/.test(next));
+  } catch (error) {
+    // `checkTemplates` reports this fault.
+    if (error instanceof SyntaxFault) return false;
     throw error;
   }
 }
