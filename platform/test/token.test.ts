@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { createPeerTokens, createTokenSigner, createTokenVerifier, KNOWN_SCOPES } from '@commonplace/kit/auth';
+import {
+  createPeerTokens,
+  createTokenSigner,
+  createTokenVerifier,
+  isCallerTokenExpired,
+  KNOWN_SCOPES,
+} from '@commonplace/kit/auth';
+import type { AppError } from '@commonplace/kit/errors';
 import { describe, expect, test } from '@jest/globals';
 import { personCalled } from '../src/testing/index.js';
 
@@ -67,9 +74,11 @@ describe('caller tokens', () => {
     );
     await verify(token);
     clock += 31_000;
-    await expect(verify(token)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    const late = await Promise.resolve(verify(token)).catch((error: AppError) => error);
+    expect(late).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'invalid_credentials' });
+    expect(isCallerTokenExpired(late as AppError)).toBe(true);
     const stranger = await createTokenSigner([randomBytes(32)]).sign(caller);
-    await expect(verify(stranger)).rejects.toMatchObject({ reason: 'invalid_credentials' });
+    await expect(verify(stranger)).rejects.toMatchObject({ reason: 'invalid_credentials', details: {} });
     await expect(verify(`${token}x`)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 });

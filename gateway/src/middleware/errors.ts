@@ -1,4 +1,5 @@
-import { type AppError, asAppError } from '@commonplace/kit/errors';
+import { isCallerTokenExpired } from '@commonplace/kit/auth';
+import { type AppError, asAppError, Unavailable } from '@commonplace/kit/errors';
 import { httpError, isRetryable } from '@commonplace/kit/http';
 import type { Log } from '@commonplace/kit/log';
 import { denied, traceFields } from '@commonplace/kit/telemetry';
@@ -26,7 +27,7 @@ export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts):
     try {
       await next();
     } catch (thrown) {
-      const error = asAppError(thrown);
+      const error = forClient(asAppError(thrown));
       if (!(await dropBody(ctx.req))) ctx.set('Connection', 'close');
       const { status, type } = httpError(error);
       const { requestId, traceparent } = ctx.state;
@@ -56,6 +57,11 @@ export function answerErrors({ publicUrl, denials, refusals, log }: ErrorParts):
       ctx.body = JSON.stringify(body);
     }
   };
+}
+
+/** Replaces a refusal that does not concern the client's credential: 401 would make a client discard a valid one. */
+function forClient(error: AppError): AppError {
+  return isCallerTokenExpired(error) ? Unavailable({}, { cause: error }) : error;
 }
 
 /**

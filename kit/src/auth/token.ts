@@ -6,7 +6,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../cache/index.js';
 import { AppError } from '../errors/index.js';
@@ -139,8 +139,18 @@ function parseKeys(jwks: string): Map<string, KeyObject> {
 }
 
 function refused(cause?: unknown): AppError {
-  return new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.', { cause });
+  const details = cause instanceof errors.JWTExpired ? { [CALLER_TOKEN]: 'expired' } : {};
+  return new AppError('UNAUTHENTICATED', 'invalid_credentials', 'The caller token is not valid.', { cause, details });
 }
+
+const CALLER_TOKEN = 'caller_token';
+
+/**
+ * Returns whether a service refused a call because the caller token had expired on its way. The client's own credential
+ * is valid then, and a new token is issued with the next request.
+ */
+export const isCallerTokenExpired = ({ code, details }: AppError): boolean =>
+  code === 'UNAUTHENTICATED' && details[CALLER_TOKEN] === 'expired';
 
 /**
  * Creates and verifies peer tokens, which prove which process calls: `<service>.<expiry>.<HMAC-SHA256>`, with a key
