@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { flag, integer, readConfig, serversUrl, text } from '../src/config/index.js';
+import { defineSettings, flag, integer, readConfig, serversUrl, text } from '../src/config/index.js';
 
 describe('a blank setting', () => {
   const of = <T>(parse: (value: string) => T, fallback: T) => ({ set: { variable: 'X', help: 'X', parse, fallback } });
@@ -11,6 +11,17 @@ describe('a blank setting', () => {
     const required = { set: { variable: 'X', help: 'X', parse: text } };
     expect(() => readConfig(required, { X })).toThrow('X is not set');
   });
+});
+
+test('a setting is read from the variable of its name, or from the one that it names', () => {
+  const setting = { help: 'X', parse: integer(0, 9), fallback: 1 };
+  const table = defineSettings({ s3Url: setting, runSteps: setting, other: { ...setting, variable: 'X' } });
+  expect(Object.values(table).map(({ variable }) => variable)).toEqual([
+    'COMMONPLACE_S3_URL',
+    'COMMONPLACE_RUN_STEPS',
+    'X',
+  ]);
+  expect(readConfig(table, { COMMONPLACE_RUN_STEPS: '2', X: '3' })).toEqual({ s3Url: 1, runSteps: 2, other: 3 });
 });
 
 describe('a URL of several servers', () => {

@@ -2,8 +2,8 @@ import { isPlainUrl, PLAIN_CONNECTIONS } from './plain-connections.js';
 import { shaped } from './shapes.js';
 
 /**
- * A setting of a service. The configuration of a service is one table: variable, parser, default, one line of help. All
- * problems are reported together at start.
+ * A setting of a service. The configuration of a service is one table: parser, default, one line of help. All problems
+ * are reported together at start.
  */
 export interface Setting<T> {
   readonly variable: string;
@@ -24,6 +24,17 @@ export interface Setting<T> {
 // biome-ignore lint/suspicious/noExplicitAny: a table holds settings of any type.
 export type Table = Record<string, Setting<any>>;
 export type Values<T extends Table> = { readonly [K in keyof T]: T[K] extends Setting<infer V> ? V : never };
+
+/** Declares a table. The variable of a setting `runSteps` is `COMMONPLACE_RUN_STEPS` unless it names another one. */
+export function defineSettings<T extends Record<string, Omit<Table[string], 'variable'> & { variable?: string }>>(
+  table: T,
+): { readonly [K in keyof T]: T[K] & { readonly variable: string } } {
+  const named = Object.entries(table).map(([name, setting]) => [name, { variable: variableOf(name), ...setting }]);
+  return Object.fromEntries(named);
+}
+
+const variableOf = (name: string): string =>
+  `COMMONPLACE_${name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toUpperCase()}`;
 
 /** Thrown for an invalid configuration, with one line for each problem. The process ends with code 78 (EX_CONFIG). */
 export class ConfigError extends Error {

@@ -1,9 +1,8 @@
-import { integer, type Table, text, url } from '../config/index.js';
+import { defineSettings, integer, text, url } from '../config/index.js';
 
 /** Telemetry settings of every process. */
-export const telemetrySettings = {
+export const telemetrySettings = defineSettings({
   otlpUrl: {
-    variable: 'COMMONPLACE_OTLP_URL',
     common: 'OpenTelemetry collector',
     help: 'OpenTelemetry collector that traces and metrics are sent to, by OTLP over HTTP: http://collector:4318',
     parse: collectorUrl,
@@ -11,32 +10,24 @@ export const telemetrySettings = {
     fallback: undefined as string | undefined,
   },
   otlpHeaders: {
-    variable: 'COMMONPLACE_OTLP_HEADERS',
     help: 'headers that the collector asks for: name=value,name=value',
     parse: headers,
     fallback: undefined as Readonly<Record<string, string>> | undefined,
     secret: true,
   },
   traceRatio: {
-    variable: 'COMMONPLACE_TRACE_RATIO',
     help: 'share of requests that are traced, 0 to 1; 0.1 unless OTEL_TRACES_SAMPLER says otherwise; a traceparent decides only where COMMONPLACE_TRUST_TRACEPARENT says so',
     parse: ratio,
     fallback: undefined as number | undefined,
   },
-  metricsHost: {
-    variable: 'COMMONPLACE_METRICS_HOST',
-    help: 'address that metrics are read from',
-    parse: text,
-    fallback: '127.0.0.1',
-  },
+  metricsHost: { help: 'address that metrics are read from', parse: text, fallback: '127.0.0.1' },
   metricsPort: {
-    variable: 'COMMONPLACE_METRICS_PORT',
     common: 'port of /metrics',
     help: 'port on which Prometheus reads /metrics; none without it',
     parse: integer(0, 65535),
     fallback: undefined as number | undefined,
   },
-} satisfies Table;
+});
 
 const httpUrl = url('http', 'https');
 

@@ -1,9 +1,8 @@
-import { mailbox, type Table, url } from '@commonplace/kit/config';
+import { defineSettings, mailbox, url } from '@commonplace/kit/config';
 
 /** Settings of e-mail, the same for every service that sends e-mail. */
-export const MAIL_SETTINGS = {
+export const MAIL_SETTINGS = defineSettings({
   smtpUrl: {
-    variable: 'COMMONPLACE_SMTP_URL',
     help: 'SMTP server that sends e-mail: smtp://user:password@host:587 or smtps://…; no e-mail is sent without it',
     parse: url('smtp', 'smtps'),
     connects: true,
@@ -11,9 +10,8 @@ export const MAIL_SETTINGS = {
     secret: true,
   },
   mailFrom: {
-    variable: 'COMMONPLACE_MAIL_FROM',
     help: "sender of e-mail, e.g. 'Wiki <wiki@example.com>'; commonplace@ the host of the public URL when not set",
     parse: mailbox,
     fallback: undefined as string | undefined,
   },
-} satisfies Table;
+});

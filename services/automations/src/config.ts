@@ -1,8 +1,8 @@
-import { integer, type Table, type Values } from '@commonplace/kit/config';
+import { defineSettings, integer, type Values } from '@commonplace/kit/config';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
 import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 
-export const config = {
+export const config = defineSettings({
   ...OUTGOING_SETTINGS,
   secretsKey: SECRETS_KEY,
   runWorkers: {
@@ -53,12 +53,7 @@ export const config = {
     parse: integer(1, 100_000),
     fallback: 200,
   },
-  scheduleFireDays: {
-    variable: 'COMMONPLACE_SCHEDULE_FIRE_DAYS',
-    help: 'days that the outcome of a schedule slot is kept',
-    parse: integer(1, 3650),
-    fallback: 30,
-  },
+  scheduleFireDays: { help: 'days that the outcome of a schedule slot is kept', parse: integer(1, 3650), fallback: 30 },
   workItemsPerWorkspace: {
     variable: 'COMMONPLACE_WORK_ITEMS',
     help: 'maximum work items of one workspace',
@@ -66,17 +61,11 @@ export const config = {
     fallback: 100_000,
   },
   workItemChildren: {
-    variable: 'COMMONPLACE_WORK_ITEM_CHILDREN',
     help: 'maximum work items directly below one work item',
     parse: integer(1, 1_000),
     fallback: 200,
   },
-  workItemDepth: {
-    variable: 'COMMONPLACE_WORK_ITEM_DEPTH',
-    help: 'maximum nesting depth of work items',
-    parse: integer(1, 32),
-    fallback: 8,
-  },
-} satisfies Table;
+  workItemDepth: { help: 'maximum nesting depth of work items', parse: integer(1, 32), fallback: 8 },
+});
 
 export type Settings = Values<typeof config>;

@@ -1,4 +1,4 @@
-import { integer, type Table, url, type Values } from '@commonplace/kit/config';
+import { defineSettings, integer, url, type Values } from '@commonplace/kit/config';
 import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 import { parseS3Url } from './blobs/s3-url.js';
 
@@ -11,10 +11,9 @@ function s3Url(value: string): string {
   return checked;
 }
 
-export const config = {
+export const config = defineSettings({
   ...OUTGOING_SETTINGS,
   s3Url: {
-    variable: 'COMMONPLACE_S3_URL',
     common: 'bucket for files, not the data folder',
     help: 'bucket that keeps the bytes of files, instead of the data folder: https://host/bucket?region=…; credentials in the URL (key:secret@host), or in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
     parse: s3Url,
@@ -23,14 +22,12 @@ export const config = {
     secret: true,
   },
   s3PublicUrl: {
-    variable: 'COMMONPLACE_S3_PUBLIC_URL',
     help: 'URL of the same bucket for clients, if they reach it by another one',
     parse: s3Url,
     fallback: undefined as string | undefined,
     secret: true,
   },
   fileBytes: {
-    variable: 'COMMONPLACE_FILE_BYTES',
     common: 'maximum bytes of one file',
     help: 'maximum bytes of one file',
     parse: integer(1, 5 * 1024 * GIB),
@@ -68,25 +65,21 @@ export const config = {
     fallback: undefined as number | undefined,
   },
   sweepGraceDays: {
-    variable: 'COMMONPLACE_SWEEP_GRACE_DAYS',
     help: 'days that stored bytes without a record are kept before they are moved into the trash of the store',
     parse: integer(0, 3650),
     fallback: 7,
   },
   sweepTrashDays: {
-    variable: 'COMMONPLACE_SWEEP_TRASH_DAYS',
     help: 'days that such bytes can be restored from the trash of the store before they are deleted',
     parse: integer(0, 3650),
     fallback: 30,
   },
   sweepPercent: {
-    variable: 'COMMONPLACE_SWEEP_PERCENT',
     help: 'maximum percentage of stored objects without a record that is moved to the trash without an operator (commonplace sweeper)',
     parse: integer(0, 100),
     fallback: 5,
   },
   sweepObjects: {
-    variable: 'COMMONPLACE_SWEEP_OBJECTS',
     help: 'stored objects without a record that are moved to the trash regardless of their percentage',
     parse: integer(0, 1_000_000),
     fallback: 20,
@@ -97,115 +90,81 @@ export const config = {
     parse: integer(1, 1000),
     fallback: 20,
   },
-  uploadHours: {
-    variable: 'COMMONPLACE_UPLOAD_HOURS',
-    help: 'hours that an upload may take before it expires',
-    parse: integer(1, 168),
-    fallback: 24,
-  },
-  fetchSeconds: {
-    variable: 'COMMONPLACE_FETCH_SECONDS',
-    help: 'seconds that fetching a file from a URL may take',
-    parse: integer(1, 3600),
-    fallback: 600,
-  },
+  uploadHours: { help: 'hours that an upload may take before it expires', parse: integer(1, 168), fallback: 24 },
+  fetchSeconds: { help: 'seconds that fetching a file from a URL may take', parse: integer(1, 3600), fallback: 600 },
   importArchiveBytes: {
-    variable: 'COMMONPLACE_IMPORT_ARCHIVE_BYTES',
     help: 'maximum bytes of an archive that is imported',
     parse: integer(1, 1024 * GIB),
     fallback: 5 * GIB,
   },
   importUnpackedBytes: {
-    variable: 'COMMONPLACE_IMPORT_UNPACKED_BYTES',
     help: 'maximum bytes that an imported archive unpacks to',
     parse: integer(1, 8192 * GIB),
     fallback: 20 * GIB,
   },
   importEntries: {
-    variable: 'COMMONPLACE_IMPORT_ENTRIES',
     help: 'maximum entries of an imported archive, including those of archives in it',
     parse: integer(1, 10_000_000),
     fallback: 100_000,
   },
   importRatio: {
-    variable: 'COMMONPLACE_IMPORT_RATIO',
     help: 'maximum bytes that one byte of an imported archive unpacks to',
     parse: integer(1, 100_000),
     fallback: 200,
   },
-  importNesting: {
-    variable: 'COMMONPLACE_IMPORT_NESTING',
-    help: 'maximum levels of archives within an imported archive',
-    parse: integer(0, 10),
-    fallback: 2,
-  },
+  importNesting: { help: 'maximum levels of archives within an imported archive', parse: integer(0, 10), fallback: 2 },
   importPathLength: {
-    variable: 'COMMONPLACE_IMPORT_PATH_LENGTH',
     help: 'maximum characters of a path in an imported archive',
     parse: integer(1, 65_535),
     fallback: 1024,
   },
-  importImages: {
-    variable: 'COMMONPLACE_IMPORT_IMAGES',
-    help: 'maximum remote images that one import fetches',
-    parse: integer(0, 100_000),
-    fallback: 1_000,
-  },
+  importImages: { help: 'maximum remote images that one import fetches', parse: integer(0, 100_000), fallback: 1_000 },
   importImageBytes: {
-    variable: 'COMMONPLACE_IMPORT_IMAGE_BYTES',
     help: 'maximum bytes of one image that an import fetches',
     parse: integer(1, GIB),
     fallback: 20 * 1024 * 1024,
   },
   importImagesBytes: {
-    variable: 'COMMONPLACE_IMPORT_IMAGES_BYTES',
     help: 'maximum bytes of all images that one import fetches',
     parse: integer(1, 1024 * GIB),
     fallback: GIB,
   },
   importImagesSeconds: {
-    variable: 'COMMONPLACE_IMPORT_IMAGES_SECONDS',
     help: 'maximum seconds that one import fetches images',
     parse: integer(1, 86_400),
     fallback: 600,
   },
   mediaProcesses: {
-    variable: 'COMMONPLACE_MEDIA_PROCESSES',
     help: 'processes that create thumbnails and extract text of files; one Org uses all except one of them',
     parse: integer(1, 64),
     fallback: 2,
   },
   mediaSeconds: {
-    variable: 'COMMONPLACE_MEDIA_SECONDS',
     help: 'maximum seconds that extracting the text of one file may take; a thumbnail may take at most 20',
     parse: integer(1, 600),
     fallback: 30,
   },
   mediaWaiting: {
-    variable: 'COMMONPLACE_MEDIA_WAITING',
     help: 'maximum files of one Org that wait for a media process; further thumbnails are refused, and texts are extracted later',
     parse: integer(1, 100_000),
     fallback: 1000,
   },
   importWorkers: {
-    variable: 'COMMONPLACE_IMPORT_WORKERS',
     help: 'imports that a process runs at the same time; 0 leaves them to other processes',
     parse: integer(0, 100),
     fallback: 2,
   },
   importsRunning: {
-    variable: 'COMMONPLACE_IMPORTS_RUNNING',
     help: 'maximum imports of one workspace that run at the same time; others wait',
     parse: integer(1, 1000),
     fallback: 3,
   },
   importsWaiting: {
-    variable: 'COMMONPLACE_IMPORTS_WAITING',
     help: 'maximum imports of one workspace that wait; more are refused',
     parse: integer(1, 100_000),
     fallback: 20,
   },
-} satisfies Table;
+});
 
 export type Settings = Values<typeof config>;
 

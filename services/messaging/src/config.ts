@@ -1,8 +1,8 @@
-import { integer, type Table, type Values } from '@commonplace/kit/config';
+import { defineSettings, integer, type Values } from '@commonplace/kit/config';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { PUBLIC_URL } from '@commonplace/platform/settings';
 
-export const config = {
+export const config = defineSettings({
   publicUrl: PUBLIC_URL,
   readDays: {
     variable: 'COMMONPLACE_NOTIFICATION_DAYS',
@@ -16,68 +16,43 @@ export const config = {
     parse: integer(10, 10_000),
     fallback: 1000,
   },
-  auditDays: {
-    variable: 'COMMONPLACE_AUDIT_DAYS',
-    help: 'days that audit events are kept',
-    parse: integer(1, 3650),
-    fallback: 400,
-  },
+  auditDays: { help: 'days that audit events are kept', parse: integer(1, 3650), fallback: 400 },
   auditDenialsPerHour: {
-    variable: 'COMMONPLACE_AUDIT_DENIALS_PER_HOUR',
     help: 'maximum denials and failures per hour in the audit log of one tenant; further ones are only logged by the process',
     parse: integer(1, 1_000_000),
     fallback: 200,
   },
-  groupMembers: {
-    variable: 'COMMONPLACE_GROUP_MEMBERS',
-    help: 'maximum members of a group conversation',
-    parse: integer(2, 10_000),
-    fallback: 100,
-  },
-  channelMembers: {
-    variable: 'COMMONPLACE_CHANNEL_MEMBERS',
-    help: 'maximum members of a channel',
-    parse: integer(2, 100_000),
-    fallback: 10_000,
-  },
+  groupMembers: { help: 'maximum members of a group conversation', parse: integer(2, 10_000), fallback: 100 },
+  channelMembers: { help: 'maximum members of a channel', parse: integer(2, 100_000), fallback: 10_000 },
   conversationsPerTenant: {
     variable: 'COMMONPLACE_CONVERSATIONS',
     help: 'maximum conversations of one tenant',
     parse: integer(1, 10_000_000),
     fallback: 100_000,
   },
-  messageAttachments: {
-    variable: 'COMMONPLACE_MESSAGE_ATTACHMENTS',
-    help: 'maximum attachments of one message',
-    parse: integer(1, 100),
-    fallback: 10,
-  },
+  messageAttachments: { help: 'maximum attachments of one message', parse: integer(1, 100), fallback: 10 },
   messageMentions: {
-    variable: 'COMMONPLACE_MESSAGE_MENTIONS',
     help: 'maximum people and agents that one message mentions',
     parse: integer(1, 100),
     fallback: 50,
   },
   mentionAllSeconds: {
-    variable: 'COMMONPLACE_MENTION_ALL_SECONDS',
     help: 'seconds between two mentions of everybody in one conversation',
     parse: integer(0, 86_400),
     fallback: 60,
   },
   eventKeepSeconds: {
-    variable: 'COMMONPLACE_EVENT_KEEP_SECONDS',
     help: 'seconds after its last event within which a stream of events can be resumed; later it starts over',
     parse: integer(60, 86_400),
     fallback: 3_600,
   },
   eventStreamBuffer: {
-    variable: 'COMMONPLACE_EVENT_STREAM_BUFFER',
     help: 'maximum pending events of one reader of a stream; a reader with more is disconnected and resumes when it reconnects',
     parse: integer(10, 100_000),
     fallback: 1_000,
   },
   ...MAIL_SETTINGS,
-} satisfies Table;
+});
 
 export type Settings = Values<typeof config>;
 

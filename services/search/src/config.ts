@@ -1,4 +1,4 @@
-import { integer, list, shaped, type Table, text, url } from '@commonplace/kit/config';
+import { defineSettings, integer, list, shaped, text, url } from '@commonplace/kit/config';
 import { embeddingSettings } from './embedding/settings.js';
 
 const URL_PATTERN = 'https?://[^,\\s]+';
@@ -12,15 +12,9 @@ const prefix = shaped({ kind: 'text', pattern: PREFIX_PATTERN }, (value: string)
   return value;
 });
 
-export const config = {
-  indexBatch: {
-    variable: 'COMMONPLACE_INDEX_BATCH',
-    help: 'events that the index handles at once',
-    parse: integer(1, 1000),
-    fallback: 100,
-  },
+export const config = defineSettings({
+  indexBatch: { help: 'events that the index handles at once', parse: integer(1, 1000), fallback: 100 },
   indexCheckMinutes: {
-    variable: 'COMMONPLACE_INDEX_CHECK_MINUTES',
     help: 'minutes between two checks that compare the index with the tree and repair it; 0 for none',
     parse: integer(0, 10_080),
     fallback: 60,
@@ -44,7 +38,6 @@ export const config = {
     fallback: 256,
   },
   typesenseUrl: {
-    variable: 'COMMONPLACE_TYPESENSE_URL',
     common: 'search server, not the data folder',
     help: 'Typesense server that keeps the search index, instead of the data folder; the nodes of a cluster separated by commas',
     parse: urls,
@@ -52,17 +45,15 @@ export const config = {
     fallback: undefined as string[] | undefined,
   },
   typesenseApiKey: {
-    variable: 'COMMONPLACE_TYPESENSE_API_KEY',
     help: 'key of the Typesense server with access to collections, aliases and documents; required with its URL',
     parse: text,
     fallback: undefined as string | undefined,
     secret: true,
   },
   typesensePrefix: {
-    variable: 'COMMONPLACE_TYPESENSE_PREFIX',
     help: 'prefix of the names of all collections, so that installations may share a Typesense server',
     parse: prefix,
     fallback: 'commonplace',
   },
   ...embeddingSettings,
-} satisfies Table;
+});

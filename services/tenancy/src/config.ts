@@ -1,43 +1,30 @@
-import { integer, list, oneOf, type Setting, type Table, text, type Values } from '@commonplace/kit/config';
+import { defineSettings, integer, list, oneOf, type Setting, text, type Values } from '@commonplace/kit/config';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
 import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './domain/oauth-types.js';
 
-export const config = {
+export const config = defineSettings({
   ...OUTGOING_SETTINGS,
   orgMembers: {
-    variable: 'COMMONPLACE_ORG_MEMBERS',
     help: 'maximum members of one Org, open invitations included',
     parse: integer(1, 1_000_000),
     fallback: 10_000,
   },
-  orgGroups: {
-    variable: 'COMMONPLACE_ORG_GROUPS',
-    help: 'maximum groups of one Org',
-    parse: integer(1, 100_000),
-    fallback: 1000,
-  },
+  orgGroups: { help: 'maximum groups of one Org', parse: integer(1, 100_000), fallback: 1000 },
   groupMembers: {
     variable: 'COMMONPLACE_ORG_GROUP_MEMBERS',
     help: 'maximum members of one group of an Org',
     parse: integer(1, 1_000_000),
     fallback: 5000,
   },
-  groupsOfPerson: {
-    variable: 'COMMONPLACE_GROUPS_OF_PERSON',
-    help: 'maximum groups of an Org that one person is in',
-    parse: integer(1, 1000),
-    fallback: 100,
-  },
+  groupsOfPerson: { help: 'maximum groups of an Org that one person is in', parse: integer(1, 1000), fallback: 100 },
   orgRetentionDays: {
-    variable: 'COMMONPLACE_ORG_RETENTION_DAYS',
     help: 'days that a deleted Org is kept and can be restored',
     parse: integer(0, 3650),
     fallback: 30,
   },
   credits: {
-    variable: 'COMMONPLACE_CREDITS',
     help: 'whose credits are limited: `granted`, tenants that have received a grant; `metered`, all',
     parse: oneOf('granted', 'metered'),
     fallback: 'granted',
@@ -45,7 +32,7 @@ export const config = {
   secretsKey: SECRETS_KEY,
   ...MAIL_SETTINGS,
   ...clientTable(),
-} satisfies Table;
+});
 
 /**
  * Settings keys of the OAuth client that the operator registered at an external system. Without an id there is no

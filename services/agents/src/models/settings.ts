@@ -1,4 +1,4 @@
-import { integer, shaped, type Table, text, url } from '@commonplace/kit/config';
+import { defineSettings, integer, shaped, text, url } from '@commonplace/kit/config';
 import { parseModelList, type RemoteModel } from './model-list.js';
 
 const MODEL = '[^\\s,\\[\\]{}]{1,200}';
@@ -6,9 +6,8 @@ const MODEL = '[^\\s,\\[\\]{}]{1,200}';
 const MODELS = `\\s*\\[(.|\\s)*\\]\\s*|${MODEL}( *, *${MODEL})*`;
 
 /** The settings of chat models. */
-export const chatModelSettings = {
+export const chatModelSettings = defineSettings({
   chatModelUrl: {
-    variable: 'COMMONPLACE_CHAT_MODEL_URL',
     common: 'chat by a model: URL of an OpenAI-compatible API',
     help: 'URL of an OpenAI-compatible API whose models write replies (https://api.openai.com/v1); without it replies quote passages',
     parse: url('http', 'https'),
@@ -16,28 +15,24 @@ export const chatModelSettings = {
     fallback: undefined as string | undefined,
   },
   chatModelApiKey: {
-    variable: 'COMMONPLACE_CHAT_MODEL_API_KEY',
     help: 'key of the API of chat models',
     parse: text,
     fallback: undefined as string | undefined,
     secret: true,
   },
   chatModels: {
-    variable: 'COMMONPLACE_CHAT_MODELS',
     help: 'models at that URL, the default first: their ids, comma-separated, or a JSON list that describes them (README of agents)',
     parse: shaped({ kind: 'text', pattern: MODELS }, parseModelList),
     fallback: [] as readonly RemoteModel[],
   },
   chatTimeoutSeconds: {
-    variable: 'COMMONPLACE_CHAT_TIMEOUT_SECONDS',
     help: 'seconds after which a call of a chat model is given up',
     parse: integer(1, 3600),
     fallback: 600,
   },
   chatIdleSeconds: {
-    variable: 'COMMONPLACE_CHAT_IDLE_SECONDS',
     help: 'seconds without a byte after which a streamed reply is given up',
     parse: integer(1, 3600),
     fallback: 120,
   },
-} satisfies Table;
+});
