@@ -1,3 +1,4 @@
+import { loadWhenIdle } from '@commonplace/kit/library';
 import type { Middleware } from 'koa';
 import type { Settings } from '../config.js';
 import type { OpenInProcess } from '../in-process.js';
@@ -22,20 +23,24 @@ export interface McpParts {
 
 /**
  * Serves the MCP server at `POST /mcp` (Model Context Protocol 2026-07-28 and 2025-11-25, streamable HTTP). It has no
- * sessions: any replica answers any message. Passes every other path on. The first request loads the protocol's library,
- * so that starts do without it.
+ * sessions: any replica answers any message. Passes every other path on. The protocol's library is loaded when the process
+ * is idle, or by the first request, so that starts do without it.
  */
 export function serveMcp(parts: McpParts): Middleware<State> {
   let server: Promise<Middleware<State>> | undefined;
-  return async (ctx, next) => {
-    if (ctx.path !== MCP_PATH) return next();
-    ctx._matchedRoute = MCP_PATH;
+  const load = () => {
     server ??= loadServer(parts).catch((error) => {
       // The next request tries again.
       server = undefined;
       throw error;
     });
-    return (await server)(ctx, next);
+    return server;
+  };
+  loadWhenIdle(load);
+  return async (ctx, next) => {
+    if (ctx.path !== MCP_PATH) return next();
+    ctx._matchedRoute = MCP_PATH;
+    return (await load())(ctx, next);
   };
 }
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { ConfigError, EX_CONFIG, helpText, type Table, unknownSettings } from '@commonplace/kit/config';
+import { loadInIdleTime } from '@commonplace/kit/library';
 import { factsOfError, writeLastWords } from '@commonplace/kit/log';
 import { limitHeapGrowth } from './heap-growth.js';
 import { giveBackIdleMemory } from './idle-memory.js';
@@ -44,6 +45,7 @@ export async function main(
     if (modules.length > 1) reportUnknownSettings(modules);
     prepare?.(process.env);
     const running = await run(modules);
+    loadInIdleTime();
     giveBackIdleMemory();
     end = stopOnce(running);
     return running;

@@ -1,6 +1,7 @@
 import { createTokenSigner } from '@commonplace/kit/auth';
 import { ConfigError } from '@commonplace/kit/config';
 import type { Subscription } from '@commonplace/kit/events';
+import { loadWhenIdle } from '@commonplace/kit/library';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
 import { createPasswords } from '@commonplace/kit/passwords';
 import { createEnvelope } from '@commonplace/kit/secrets';
@@ -17,6 +18,7 @@ import { createKeyReader } from './credentials/api-key.js';
 import { createBearerReader } from './credentials/bearer.js';
 import { createCredentials } from './credentials/credentials.js';
 import { createSessionReader } from './credentials/session.js';
+import { loadCommonPasswords } from './domain/new-password.js';
 import { deriveKeys } from './domain/secrets.js';
 import { createAccountHandlers } from './handlers/account.js';
 import { createAccountSecurityHandlers } from './handlers/account-security.js';
@@ -83,6 +85,7 @@ export async function startIdentity(
   const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
   const { breachedPasswords: file, passwordMinLength: minLength } = settings;
   const breached = file === undefined ? NO_BREACHED_PASSWORDS : await openBreached(file);
+  if (minLength > 0) loadWhenIdle(loadCommonPasswords);
   const peppers = keys.apiKeys;
   const credentials = createCredentials({
     session: createSessionReader(sessions, users, { settings }),

@@ -21,10 +21,15 @@ let commonPasswords: ReadonlySet<string> | undefined;
  * are skipped, since such passwords are refused anyway.
  */
 function isCommon(password: string, minLength: number): boolean {
+  return minLength > 0 && loadCommonPasswords().has(password.toLowerCase());
+}
+
+/** Loads the list of common passwords, which takes some 80 ms, unless it is loaded. */
+export function loadCommonPasswords(): ReadonlySet<string> {
   commonPasswords ??= new Set(
     (library().dictionary['passwords-common'] as readonly string[]).filter((word) => word.length >= 8),
   );
-  return minLength > 0 && commonPasswords.has(password.toLowerCase());
+  return commonPasswords;
 }
 
 /** Requirements for new passwords. */
