@@ -89,6 +89,10 @@ function readFields(
 ): readonly FormField[] | undefined {
   if (list === undefined) return undefined;
   if (list.length === 0) return faults.add('config.fields', 'invalid_value', 'A form must have at least one field.');
+  const optionsOf = (one: unknown) => (isObject(one) && Array.isArray(one.options) ? one.options.length : 0);
+  if (list.reduce<number>((sum, one) => sum + optionsOf(one), 0) > MAX_OPTIONS_IN_ALL) {
+    return faults.add('config.fields', 'too_many_items', `may have at most ${MAX_OPTIONS_IN_ALL} options in all.`);
+  }
   const ids = new Set<string>();
   const columns = new Set<string>();
   const fields = list.flatMap((one, i) => {
@@ -103,10 +107,6 @@ function readFields(
     if (field.column_id !== undefined) columns.add(field.column_id);
     return field;
   });
-  const options = fields.reduce((sum, field) => sum + (field.options?.length ?? 0), 0);
-  if (options > MAX_OPTIONS_IN_ALL) {
-    faults.add('config.fields', 'too_many_items', `may have at most ${MAX_OPTIONS_IN_ALL} options in all.`);
-  }
   checkConditions(fields, faults);
   return fields;
 }
