@@ -4,4 +4,4 @@ export * from './guard.js';
 export { headerOf, readStart, retryAfterMs } from './response.js';
 export { openTenantGuard, type TenantGuard } from './tenant-guard.js';
 export { tokenLifetimeMs } from './token-lifetime.js';
-export { createWebFetch, NOT_CALLED } from './web-fetch.js';
+export { createWebFetch, NOT_CALLED, openAiOptions } from './web-fetch.js';

@@ -74,3 +74,22 @@ function streamOf(body: Fetched['body'], { maxBytes, onBytes }: WebFetchOptions)
 function refusal({ message }: Error): Response {
   return Response.json({ error: { message, code: NOT_CALLED } }, { status: 403 });
 }
+
+/** An API with OpenAI's protocol. `timeoutMs` is for each attempt, `retries` counts those after the first. */
+type OpenAiApi = { url: string; apiKey: string | undefined; timeoutMs: number; retries?: number };
+
+/** Returns the options with which the client library of OpenAI calls an API through a guard. */
+export function openAiOptions(api: OpenAiApi, guard: Guard, options: WebFetchOptions) {
+  return {
+    baseURL: api.url,
+    // The library requires a key.
+    apiKey: api.apiKey ?? 'none',
+    defaultHeaders: api.apiKey === undefined ? { authorization: null } : {},
+    organization: null,
+    project: null,
+    timeout: api.timeoutMs,
+    maxRetries: api.retries ?? 0,
+    fetch: createWebFetch(guard, options),
+    logLevel: 'off' as const,
+  };
+}

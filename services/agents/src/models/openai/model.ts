@@ -1,4 +1,4 @@
-import { createWebFetch, type Guard } from '@commonplace/kit/fetch';
+import { type Guard, openAiOptions } from '@commonplace/kit/fetch';
 import type OpenAI from 'openai';
 import type { RemoteModel } from '../model-list.js';
 import { type ChatModel, type ModelEvent, type ModelInfo, type ModelRequest, ModelUnavailable } from '../port.js';
@@ -129,20 +129,9 @@ async function acceptedCall<T>(refused: Set<OptionalParameter>, call: () => Prom
 }
 
 /** Loads the library on the first call, because many installations never need it. */
-async function openClient({ url, apiKey, timeoutMs, guard }: Endpoint, onBytes: () => void): Promise<OpenAI> {
+async function openClient(endpoint: Endpoint, onBytes: () => void): Promise<OpenAI> {
   const { default: Client } = await import('openai');
-  return new Client({
-    baseURL: url,
-    // The library requires a key.
-    apiKey: apiKey ?? 'none',
-    defaultHeaders: apiKey === undefined ? { authorization: null } : {},
-    organization: null,
-    project: null,
-    timeout: timeoutMs,
-    maxRetries: 0,
-    fetch: createWebFetch(guard, { maxBytes: MAX_BYTES, onBytes }),
-    logLevel: 'off',
-  });
+  return new Client(openAiOptions(endpoint, endpoint.guard, { maxBytes: MAX_BYTES, onBytes }));
 }
 
 function infoOf({ model: _model, supportsOutputSchema: _schema, ...info }: RemoteModel): ModelInfo {

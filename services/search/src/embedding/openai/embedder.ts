@@ -1,4 +1,4 @@
-import { createWebFetch, type OpenGuard } from '@commonplace/kit/fetch';
+import { type OpenGuard, openAiOptions } from '@commonplace/kit/fetch';
 import type OpenAI from 'openai';
 import { type CountTokens, type Embedder, EmbedderFailure, type EmbeddingModel } from '../port.js';
 import { whileWanted } from '../signal.js';
@@ -91,20 +91,9 @@ export function openOpenAiEmbedder(settings: OpenAiSettings, guard: OpenGuard): 
 }
 
 /** Loads the library with the first text, because most installations never need it. */
-async function openClient({ url, apiKey, timeoutMs, retries }: OpenAiSettings, guard: OpenGuard): Promise<OpenAI> {
+async function openClient(settings: OpenAiSettings, guard: OpenGuard): Promise<OpenAI> {
   const { default: Client } = await import('openai');
-  return new Client({
-    baseURL: url,
-    // The library requires a key.
-    apiKey: apiKey ?? 'none',
-    defaultHeaders: apiKey === undefined ? { authorization: null } : {},
-    organization: null,
-    project: null,
-    timeout: timeoutMs,
-    maxRetries: retries,
-    fetch: createWebFetch(guard, { maxBytes: MAX_RESPONSE_BYTES }),
-    logLevel: 'off',
-  });
+  return new Client(openAiOptions(settings, guard, { maxBytes: MAX_RESPONSE_BYTES }));
 }
 
 function plain(text: string, maxTokens: number): string {
