@@ -6,7 +6,7 @@ import { stemOf } from './stem.js';
  * Version of the analyser. It changes whenever a text yields other terms than before; an index of another version is
  * rebuilt.
  */
-export const ANALYSER_VERSION = `2/${process.versions.unicode}`;
+export const ANALYSER_VERSION = `3/${process.versions.unicode}`;
 
 /** Characters beyond which words are truncated: people do not type such words, and encoded data is full of them. */
 const MAX_TERM = 64;
