@@ -36,6 +36,13 @@ test.each([
   expect([isRefused(error), isRefused(new MongoServerError({ code: 26 }))]).toEqual([true, false]);
 });
 
+test.each([11602, 189, 134])('a server that is not the primary, or not ready to be (%s), is unavailable', (code) => {
+  const error = new MongoServerError({ code, message: 'not now' });
+  for (const kind of ['read', 'write'] as const) {
+    expect(toKitError(error, kind)).toMatchObject({ reason: 'service_unavailable', cause: error });
+  }
+});
+
 test('a defect stays as it is, and any other error becomes internal', () => {
   const defect = new TypeError('x is not a function');
   expect(toKitError(defect, 'read')).toBe(defect);

@@ -2,7 +2,7 @@ import { unbounded, withinCall } from '@commonplace/kit/deadline';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { LostRace, UniqueTaken } from '@commonplace/kit/store';
 import { type Batch, findLostRace, idOf, MadeMeanwhile, StaleRead, sendBatch } from './changes.js';
-import { toKitError } from './errors.js';
+import { reading, toKitError } from './errors.js';
 import type { OutboxWriter } from './outbox.js';
 import type { Sessions } from './sessions.js';
 import { inTransaction } from './transaction.js';
@@ -177,7 +177,7 @@ async function commit(sessions: Sessions, outbox: OutboxWriter, { batches, event
       if (events.length > 0) outbox.committed();
     }
   } catch (error) {
-    throw error instanceof StaleRead ? await findLostRace(batches) : toKitError(error, 'write');
+    throw error instanceof StaleRead ? await reading(() => findLostRace(batches)) : toKitError(error, 'write');
   }
 }
 

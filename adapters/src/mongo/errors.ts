@@ -18,8 +18,11 @@ const DUPLICATE_KEY = 11000;
  * MaxTimeMSExpired, ExceededTimeLimit, NetworkTimeout, WriteConcernTimeout: the outcome of the operation is unknown.
  */
 const OUT_OF_TIME = new Set([50, 262, 89, 64]);
-/** The server is stepping down, starting or stopping: nothing was written. */
-const NOT_SERVING = new Set([91, 189, 10107, 11600, 11602, 13435, 13436, 6, 7, 9001, 43, 133, 46]);
+/**
+ * The server is stepping down, starting or stopping, or a new primary has no data of a majority yet (134): nothing was
+ * written.
+ */
+const NOT_SERVING = new Set([91, 189, 10107, 11600, 11602, 13435, 13436, 6, 7, 9001, 43, 133, 134, 46]);
 
 /** Unauthorized, AuthenticationFailed, AtlasError: the server refuses the credentials or what they may do. */
 const REFUSED = new Set([13, 18, 8000]);
