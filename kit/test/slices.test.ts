@@ -133,3 +133,16 @@ describe('bodies sent in turns', () => {
     expect(isSentInTurns(SIZE)).toBe(true);
   });
 });
+
+test('JSON that is deeply nested is parsed, with pauses', async () => {
+  const DEPTH = 20_000;
+  let turns = 0;
+  const counter = setInterval(() => turns++, 1);
+  const text = `${'[{"a":'.repeat(DEPTH)}1${'}]'.repeat(DEPTH)}`;
+  let value = await parseJsonInSlices(Buffer.from(text), createBreathe());
+  clearInterval(counter);
+  let depth = 0;
+  for (; Array.isArray(value); depth++) value = (value as { a: unknown }[])[0]?.a;
+  expect([depth, value]).toEqual([DEPTH, 1]);
+  expect(turns).toBeGreaterThan(10);
+});

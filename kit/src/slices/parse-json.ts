@@ -17,23 +17,51 @@ const BACKSLASH = 0x5c;
  * element, several small ones at a time. `bytes` must be well-formed JSON as `JSON.stringify` writes it.
  */
 export async function parseJsonInSlices(bytes: Buffer, breathe: Breathe): Promise<unknown> {
-  if (bytes.length <= PIECE_BYTES) return JSON.parse(bytes.toString());
-  return new Reader(bytes, breathe).value();
+  return bytes.length <= PIECE_BYTES ? JSON.parse(bytes.toString()) : new Reader(bytes, breathe).read();
 }
 
 class Reader {
   #at = 0;
+  /** Offsets of the lists and objects that are larger than a piece. */
+  readonly #large = new Set<number>();
 
   constructor(
     private readonly bytes: Buffer,
     private readonly breathe: Breathe,
   ) {}
 
-  async value(): Promise<unknown> {
+  async read(): Promise<unknown> {
+    await this.#findLarge();
+    this.#at = 0;
+    return this.#value();
+  }
+
+  /** Finds them in one pass: looking for the end of each when it is read would take time by the square of the depth. */
+  async #findLarge(): Promise<void> {
+    const open: number[] = [];
+    let pause = PIECE_BYTES;
+    for (; this.#at < this.bytes.length; this.#skip()) {
+      const byte = this.bytes[this.#at];
+      if (byte === OPENS_LIST || byte === OPENS_OBJECT) open.push(this.#at);
+      else if (byte === CLOSES_LIST || byte === CLOSES_OBJECT) {
+        const from = open.pop() ?? 0;
+        if (this.#at - from >= PIECE_BYTES) this.#large.add(from);
+      }
+      if (this.#at < pause) continue;
+      pause = this.#at + PIECE_BYTES;
+      await this.breathe();
+    }
+  }
+
+  async #value(): Promise<unknown> {
     const first = this.#next();
     const from = this.#at;
-    if (this.#skipValue(from + PIECE_BYTES)) return this.#parse(from, this.#at);
-    this.#at = from;
+    if (!this.#large.has(from)) {
+      this.#skipValue();
+      return this.#parse(from, this.#at);
+    }
+    // Each level of nesting is a turn of its own, so that deep values do not exceed the stack.
+    await this.breathe();
     return first === OPENS_LIST ? this.#list() : this.#object();
   }
 
@@ -45,7 +73,7 @@ class Reader {
       while (this.#next() !== COLON) this.#skip();
       const name = this.#parse(from, this.#at) as string;
       this.#at++;
-      members.push([name, await this.value()]);
+      members.push([name, await this.#value()]);
       await this.breathe();
       if (this.#next() === COMMA) this.#at++;
     }
@@ -59,14 +87,16 @@ class Reader {
     while (this.#next() !== CLOSES_LIST) {
       const from = this.#at;
       let to = from;
-      while (this.#at - from < PIECE_BYTES && this.#skipValue(from + PIECE_BYTES)) {
+      while (to - from < PIECE_BYTES && !this.#large.has(this.#at)) {
+        this.#skipValue();
         to = this.#at;
         if (this.#next() !== COMMA) break;
         this.#at++;
+        this.#next();
       }
       this.#at = to;
       // An element that is larger than a piece is parsed by itself.
-      if (to === from) items.push(await this.value());
+      if (to === from) items.push(await this.#value());
       else for (const item of this.#parse(from, to, '[', ']') as unknown[]) items.push(item);
       await this.breathe();
       if (this.#next() === COMMA) this.#at++;
@@ -75,22 +105,17 @@ class Reader {
     return items;
   }
 
-  /**
-   * Advances past a value, to the comma or bracket that follows it. Stops and returns false at a list or an object that
-   * does not end before `limit`.
-   */
-  #skipValue(limit: number): boolean {
+  /** Advances past a value, to the comma or bracket that follows it. */
+  #skipValue(): void {
     let depth = 0;
     for (; this.#at < this.bytes.length; this.#skip()) {
       const byte = this.bytes[this.#at];
       if (byte === OPENS_LIST || byte === OPENS_OBJECT) depth++;
       else if (byte === CLOSES_LIST || byte === CLOSES_OBJECT) {
-        if (depth === 0) return true;
+        if (depth === 0) return;
         depth--;
-      } else if (byte === COMMA && depth === 0) return true;
-      if (depth > 0 && this.#at >= limit) return false;
+      } else if (byte === COMMA && depth === 0) return;
     }
-    return true;
   }
 
   /** Advances past a character or a whole string. */
