@@ -1,10 +1,10 @@
 import { config as identityConfig } from '@commonplace/identity/config';
-import { OperatorError } from '@commonplace/identity/key-admin';
 import { openSecurityAdmin, type SecurityAdmin } from '@commonplace/identity/security-admin';
 import { readConfigs } from '@commonplace/kit/config';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
+import { commandError } from '../operator-errors.js';
 import { requireOwnSecret } from '../own-secret.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
@@ -125,9 +125,7 @@ async function withAdmin<T>(context: Context, act: (admin: SecurityAdmin) => Pro
     await requireOwnSecret(beside.installation, secrets);
     return await act(await openSecurityAdmin(beside.store, secrets));
   } catch (error) {
-    throw error instanceof OperatorError
-      ? new CommandError(error.isMissing ? EXIT.missing : EXIT.failed, error.message)
-      : error;
+    throw commandError(error);
   } finally {
     await beside.close();
   }

@@ -1,11 +1,5 @@
 import { config as identityConfig } from '@commonplace/identity/config';
-import {
-  type KeyAdmin,
-  type KeyOrg,
-  OperatorError,
-  type OperatorKey,
-  openKeyAdmin,
-} from '@commonplace/identity/key-admin';
+import { type KeyAdmin, type KeyOrg, type OperatorKey, openKeyAdmin } from '@commonplace/identity/key-admin';
 import { readConfigs } from '@commonplace/kit/config';
 import type { InstallationRecords } from '@commonplace/kit/installation';
 import type { Store } from '@commonplace/kit/store';
@@ -13,6 +7,7 @@ import { openStoreBeside } from '@commonplace/platform/runtime';
 import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT } from '../exit.js';
+import { commandError } from '../operator-errors.js';
 import { requireOwnSecret } from '../own-secret.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
@@ -120,9 +115,7 @@ async function withStore<T>(
   try {
     return await act(beside.store, beside.installation);
   } catch (error) {
-    throw error instanceof OperatorError
-      ? new CommandError(error.isMissing ? EXIT.missing : EXIT.failed, error.message)
-      : error;
+    throw commandError(error);
   } finally {
     await beside.close();
   }

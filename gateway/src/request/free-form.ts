@@ -20,23 +20,30 @@ const MAX_BYTES = 262_144;
  * it.
  */
 export function compileFreeForm({ json, maxBytes }: Pick<Rules, 'json' | 'maxBytes'>): Convert {
-  const most = maxBytes === 0 ? MAX_BYTES : maxBytes;
+  const faultOf = json === Json.REQUEST ? () => undefined : compileBounds(json, maxBytes === 0 ? MAX_BYTES : maxBytes);
   return (value, param, faults) => {
     if (!isKind(json, value)) return faults.add(param, 'invalid_type', `must be ${EXPECTED[json]}.`);
     const text = JSON.stringify(value);
-    if (json !== Json.REQUEST && Buffer.byteLength(text) > most) {
-      return faults.add(param, 'invalid_value', `may have at most ${most} bytes as JSON.`);
-    }
-    const isOfRows = json === Json.ARRAY && most === NO_LIMIT;
-    if (json !== Json.REQUEST && !isOfRows && text.length > FEW_NAMES_CHARS && hasMoreNames(value, MAX_NAMES)) {
-      return faults.add(param, 'invalid_value', `may have at most ${MAX_NAMES} different names of fields.`);
-    }
-    if (json !== Json.REQUEST && hasBadCharacters(text)) {
-      return faults.add(param, 'invalid_value', 'must not have NUL characters or halves of surrogate pairs.');
-    }
+    const fault = faultOf(value, text);
+    if (fault !== undefined) return faults.add(param, 'invalid_value', fault);
     // `JSON.stringify` writes null for numbers that are too large.
     if (text.includes('null') && hasInfinity(value)) return faults.add(param, 'invalid_value', TOO_LARGE);
     return Buffer.from(text);
+  };
+}
+
+/**
+ * Returns the function that says what is wrong with a value, which it gets with its text as JSON. Requests within a batch
+ * are not for it: they are checked as requests of their own.
+ */
+function compileBounds(json: Json, maxBytes: number): (value: unknown, text: string) => string | undefined {
+  const isOfRows = json === Json.ARRAY && maxBytes === NO_LIMIT;
+  return (value, text) => {
+    if (Buffer.byteLength(text) > maxBytes) return `may have at most ${maxBytes} bytes as JSON.`;
+    if (!isOfRows && text.length > FEW_NAMES_CHARS && hasMoreNames(value, MAX_NAMES)) {
+      return `may have at most ${MAX_NAMES} different names of fields.`;
+    }
+    return hasBadCharacters(text) ? 'must not have NUL characters or halves of surrogate pairs.' : undefined;
   };
 }
 
