@@ -2,7 +2,7 @@
 // programs. With development dependencies, TypeScript checks and compiles everything. With production dependencies
 // only, esbuild compiles what the programs need. `--force` builds everything.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,6 +36,8 @@ export function build({ force = false, say = () => {} } = {}) {
     run('npm', ['run', '--silent', 'generate', '--workspace', 'proto']);
     stamp(GENERATED, started);
   }
+  // If the build ends before its last step, programs start from their modules.
+  rmSync(join(root, 'dist', 'bundle'), { recursive: true, force: true });
   if (checks) run(process.execPath, [COMPILER, '-b', ...(force ? ['--force'] : [])]);
   else run(process.execPath, [join(root, 'scripts', 'strip-types.mjs'), 'proto', ...programPackages()]);
   run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);

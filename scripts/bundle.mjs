@@ -1,14 +1,15 @@
-// Bundles the compiled code of all programs into a few files, because Node takes about a millisecond to load each of
-// their thousand modules. A program starts from the bundle as long as none of its sources has changed, and otherwise
-// from the modules (kit/src/program).
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// Bundles the code of all programs into one script and has the engine compile it, because Node takes about a millisecond
+// to load each of their thousand modules, and compiles them at each start. A program starts from the bundle as long as
+// none of its sources has changed, and otherwise from the modules (kit/src/program).
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { SERVICES } from './mesh.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const folder = join(root, 'dist', 'bundle');
-/** Entry points by the program names that the `main.ts` files pass. */
+/** Entry points by the program names that the `main.ts` files pass. Each exports `start`. */
 const PROGRAMS = {
   ...Object.fromEntries(['all', ...SERVICES].map((name) => [name, `services/${name}/dist/src/serve.js`])),
   gateway: 'gateway/dist/src/serve.js',
@@ -39,12 +40,36 @@ function isModuleFolder(path) {
 
 /**
  * CommonJS packages that are bundled nevertheless, with everything that they require. Without that, Node would find,
- * read and compile 270 of their files at each start of a service and of the gateway. None of them depends on its own
- * path or is loaded by a package outside the bundle.
+ * read and compile 340 of their files at each start of a service and of the gateway. None of them depends on its own
+ * path, has native code or is loaded by a package outside the bundle.
  */
-const TAKEN = /\/node_modules\/(koa|mongodb|@nats-io\/[^/]+|@aws-sdk\/(client-s3|s3-request-presigner))\//;
-/** Gives bundled CommonJS code access to Node's own modules. */
-const REQUIRE = "import { createRequire as __of } from 'node:module'; const require = __of(import.meta.url);";
+const TAKEN = new RegExp(
+  `/node_modules/(${[
+    'koa',
+    '@koa/cors',
+    'koa-compose',
+    'raw-body',
+    'content-disposition',
+    'proxy-addr',
+    'ipaddr.js',
+    'rate-limiter-flexible',
+    'iconv-lite',
+    'yauzl',
+    'tar-stream',
+    'wink-porter2-stemmer',
+    'debug',
+    'commander',
+    'mongodb',
+    '@nats-io/[^/]+',
+    '@aws-sdk/(client-s3|s3-request-presigner)',
+  ].join('|')})/`,
+);
+/** The flags with which programs are started: by default, and where many requests are expected. */
+const FLAGS = [[], ['--max-semi-space-size=32']];
+/** Exports a function for each program that loads its modules. */
+const ENTRY = `export const programs = { ${Object.entries(PROGRAMS)
+  .map(([name, path]) => `${name}: () => import('./${path}')`)
+  .join(', ')} };`;
 
 /**
  * Keeps other CommonJS packages outside the bundle, resolved like from their importers, and gives every file its
@@ -54,7 +79,7 @@ const places = {
   name: 'places',
   setup(bundle) {
     bundle.onResolve({ filter: /./ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
-      if (kind === 'entry-point' || pluginData === places) return undefined;
+      if (pluginData === places) return undefined;
       const found = await bundle.resolve(path, { importer, resolveDir, kind, pluginData: places });
       const required = kind === 'require-call';
       // An optional package is resolved again at run time.
@@ -67,19 +92,23 @@ const places = {
       const text = readFileSync(path, 'utf8');
       if (!text.includes('import.meta')) return undefined;
       if (/import\.meta\.(?!url\b)/.test(text)) throw new Error(`${path} uses more of import.meta than its URL`);
-      const url = `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
+      const url = `new URL(${JSON.stringify(relative(folder, path))}, __url).href`;
       return { contents: text.replaceAll('import.meta.url', url), loader: 'js' };
     });
   },
 };
 
-rmSync(join(folder, 'made-of.json'), { force: true });
+rmSync(folder, { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: Object.entries(PROGRAMS).map(([out, path]) => ({ out, in: join(root, path) })),
+  stdin: { contents: ENTRY, resolveDir: root, sourcefile: 'programs.js' },
+  entryNames: 'programs-[hash]',
   outdir: folder,
+  outExtension: { '.js': '.cjs' },
   bundle: true,
-  splitting: true,
-  format: 'esm',
+  // Compiled code can be given to the engine for scripts alone, not for ES modules.
+  format: 'cjs',
+  // What is loaded on demand is required, because scripts can't import by a stable interface of Node.
+  supported: { 'dynamic-import': false },
   platform: 'node',
   target: 'node20',
   // Packages are resolved as in Node, because bundlers are offered files that Node does not run.
@@ -92,27 +121,38 @@ const { metafile } = await build({
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 120,
-  banner: { js: REQUIRE },
+  // Node's own wrapper of a CommonJS module. As a part of the file it costs no copy of the text.
+  banner: {
+    js: "(function (exports, require, module, __filename, __dirname) { const __url = require('node:url').pathToFileURL(__filename).href;",
+  },
+  footer: { js: '})' },
   plugins: [places],
   absWorkingDir: root,
   metafile: true,
   logLevel: 'error',
 });
-const own = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules/'));
-const made = [...own, INSTALLED].map((path) => {
-  const { mtimeMs, size } = statSync(join(root, path));
-  return [path, mtimeMs, size];
-});
-writeFileSync(join(folder, 'made-of.json'), JSON.stringify(made));
-
-/**
- * Milliseconds for which files of earlier bundles are kept, because a process that runs from one loads some of them
- * lazily.
- */
-const KEPT_MS = 24 * 3_600_000;
-const present = new Set(Object.keys(metafile.outputs).map((path) => basename(path)));
-for (const name of readdirSync(folder)) {
-  const path = join(folder, name);
-  const isFormer = /\.js(\.map)?$/.test(name) && !present.has(name);
-  if (isFormer && Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path);
+const path = join(
+  root,
+  Object.keys(metafile.outputs).find((name) => name.endsWith('.cjs')),
+);
+for (const flags of FLAGS) {
+  const { status } = spawnSync(process.execPath, [...flags, join(root, 'scripts', 'compile-bundle.mjs'), path], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(status ?? 1);
 }
+
+// The compiler writes its notes on a package whenever one of the package's sources has changed.
+const inputs = Object.keys(metafile.inputs).filter(
+  (name) => !name.includes('node_modules/') && name.includes('/dist/'),
+);
+const packages = new Set(inputs.map((name) => name.slice(0, name.indexOf('/dist/'))));
+const notes = [...packages]
+  .map((name) => `${name}/dist/tsconfig.tsbuildinfo`)
+  .filter((name) => existsSync(join(root, name)));
+const of = [...notes, INSTALLED].map((name) => {
+  const { mtimeMs, size } = statSync(join(root, name));
+  return [name, mtimeMs, size];
+});
+// Until this file exists, programs start from their modules.
+writeFileSync(join(folder, 'made.json'), JSON.stringify({ file: basename(path), of }));

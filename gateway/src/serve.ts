@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { gateway } from './service.js';
 
-await main([gateway]);
+/** Runs the gateway until the process is told to end. */
+export const start = () => main([gateway]);

@@ -3,7 +3,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /** Matches a position in a file in a stack trace. */
-const PLACE = /(file:\/\/[^\s()]+\.js):(\d+):(\d+)/g;
+const PLACE = /(file:\/\/[^\s()]+\.c?js):(\d+):(\d+)/g;
 
 interface Origins {
   readonly url: string;

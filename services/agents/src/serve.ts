@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { agents } from './service.js';
 
-await main([agents]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([agents]);

@@ -2,4 +2,5 @@ import { main } from '@commonplace/platform/runtime';
 import { everything } from './everything.js';
 import { prepareEmbedded } from './prepare.js';
 
-await main(everything, prepareEmbedded);
+/** Runs all services and the gateway until the process is told to end. */
+export const start = () => main(everything, prepareEmbedded);

@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { automations } from './service.js';
 
-await main([automations]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([automations]);

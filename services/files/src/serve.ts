@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { files } from './service.js';
 
-await main([files]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([files]);

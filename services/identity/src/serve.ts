@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { identity } from './service.js';
 
-await main([identity]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([identity]);

@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { messaging } from './service.js';
 
-await main([messaging]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([messaging]);

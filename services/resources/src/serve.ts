@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { resources } from './service.js';
 
-await main([resources]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([resources]);

@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { search } from './service.js';
 
-await main([search]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([search]);

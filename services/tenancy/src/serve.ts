@@ -1,4 +1,5 @@
 import { main } from '@commonplace/platform/runtime';
 import { tenancy } from './service.js';
 
-await main([tenancy]);
+/** Runs this service until the process is told to end. */
+export const start = () => main([tenancy]);

@@ -1,0 +1,71 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { cachedDataVersionTag } from 'node:v8';
+import { Script } from 'node:vm';
+
+/** The module of a program. */
+export interface Program {
+  start(): Promise<unknown>;
+}
+
+/** Loads the modules of programs by name, without starting any. */
+export type Programs = Readonly<Record<string, () => Promise<Program>>>;
+
+/** What the build notes about the bundle: its file, and files that change whenever what it was built from changes. */
+interface Made {
+  readonly file: string;
+  readonly of: readonly Stamp[];
+}
+
+/** A file's path from the project root, modification time and size. */
+type Stamp = readonly [path: string, mtimeMs: number, size: number];
+
+/**
+ * Returns the path of the bundle below a project root; undefined if there is none, or if sources have been compiled since it
+ * was built. The modules themselves are always current.
+ */
+export function freshBundle(root: string): string | undefined {
+  const folder = join(root, 'dist', 'bundle');
+  try {
+    const { file, of } = JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as Made;
+    return of.every((stamp) => isUnchanged(root, stamp)) ? join(folder, file) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isUnchanged(root: string, [path, mtimeMs, size]: Stamp): boolean {
+  const now = statSync(join(root, path), { throwIfNoEntry: false });
+  return now?.mtimeMs === mtimeMs && now.size === size;
+}
+
+/**
+ * Runs the file of a bundle, a function with the parameters of a CommonJS module, and returns its programs and the script. Compiling takes as long as everything else of a
+ * start, so the engine gets the code that the build has compiled; it compiles by itself if that is missing or was made by
+ * another version or with other flags.
+ */
+export function runBundle(path: string): { programs: Programs; script: Script } {
+  const script = new Script(readFileSync(path, 'utf8'), {
+    // As a URL, so that stack traces name files as they do for modules.
+    filename: pathToFileURL(path).href,
+    cachedData: readCompiled(compiledFile(path)),
+  });
+  const module = { exports: {} as { programs: Programs } };
+  script.runInThisContext()(module.exports, createRequire(path), module, path, dirname(path));
+  return { programs: module.exports.programs, script };
+}
+
+/** Returns the path of the compiled code of a bundle for this engine with its present flags. */
+export function compiledFile(path: string): string {
+  return `${path}.${cachedDataVersionTag()}.compiled`;
+}
+
+function readCompiled(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
