@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
 import { before } from '@commonplace/kit/deadline';
-import { AppError, defineError, invalidField } from '@commonplace/kit/errors';
+import { AppError, defineError, defineForbidden, defineInvalid, invalidField } from '@commonplace/kit/errors';
 import type { EndedSessions } from '@commonplace/kit/http';
 import { isOwnOrigin } from '@commonplace/kit/http';
 import { fingerprint } from '@commonplace/kit/id';
@@ -15,18 +15,10 @@ import type { FailureLimit } from './rate-limit.js';
 import type { Admitted, State } from './state.js';
 
 const MissingCredentials = defineError('UNAUTHENTICATED', 'missing_credentials', 'A credential is required.');
-const MultipleCredentials = defineError(
-  'INVALID_ARGUMENT',
-  'multiple_credentials',
-  'Send one credential: a session or a bearer token.',
-);
+const MultipleCredentials = defineInvalid('multiple_credentials', 'Send one credential: a session or a bearer token.');
 const SessionEnded = defineError('UNAUTHENTICATED', 'invalid_credentials', 'The session has ended.');
-const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
-const ForeignPage = defineError(
-  'PERMISSION_DENIED',
-  'csrf_failed',
-  'The request comes from a page of another address than {address}.',
-);
+const CsrfFailed = defineForbidden('csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
+const ForeignPage = defineForbidden('csrf_failed', 'The request comes from a page of another address than {address}.');
 
 /**
  * Milliseconds for which an authenticated credential is cached. Changes that this process receives clear the cache; if

@@ -1,4 +1,4 @@
-import { AppError } from '@commonplace/kit/errors';
+import { type AppError, rateLimitError } from '@commonplace/kit/errors';
 import { fingerprint } from '@commonplace/kit/id';
 import { rateLimited } from '@commonplace/kit/telemetry';
 import type { Middleware, ParameterizedContext } from 'koa';
@@ -154,11 +154,8 @@ async function consume(
     if (!(left instanceof RateLimiterRes)) throw left;
     const wait = Math.min(Math.max(Math.ceil(left.msBeforeNext / 1000), 1), WINDOW_SECONDS);
     const message = `More than ${limit} ${what} in ${WINDOW_SECONDS} s.`;
-    const details = { policy, limit, window_seconds: WINDOW_SECONDS, retry_after_seconds: wait, reason: 'quota' };
     rateLimited.bind({ policy }).add();
-    return {
-      left,
-      refusal: new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, { details, retryAfter: wait }),
-    };
+    const rate = { policy, limit, windowSeconds: WINDOW_SECONDS, retryAfter: wait, reason: 'quota' };
+    return { left, refusal: rateLimitError(rate, message) };
   }
 }

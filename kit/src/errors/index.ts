@@ -87,23 +87,20 @@ export function defineError(code: Code, reason: string, template: string) {
   };
 }
 
-/** Declares an error for a request that the state of a record, or another request, refuses: HTTP 409. */
-export function defineConflict(reason: string, template: string) {
-  return defineError('ABORTED', reason, template);
-}
+const defineErrorOf = (code: Code) => (reason: string, template: string) => defineError(code, reason, template);
 
-export const NotFound = defineError('NOT_FOUND', 'not_found', 'There is no such record, or you may not see it.');
-export const InsufficientRole = defineError('PERMISSION_DENIED', 'insufficient_role', 'Your role does not allow this.');
-export const InsufficientScope = defineError(
-  'PERMISSION_DENIED',
-  'insufficient_scope',
-  'This needs the scope {scope}.',
-);
-export const TenantBoundary = defineError(
-  'PERMISSION_DENIED',
-  'tenant_boundary',
-  'This credential does not reach that tenant.',
-);
+/** Declares an error for a request that would be invalid at any time: HTTP 400. */
+export const defineInvalid = defineErrorOf('INVALID_ARGUMENT');
+/** Declares an error for a caller without the right to do this: HTTP 403. */
+export const defineForbidden = defineErrorOf('PERMISSION_DENIED');
+export const defineNotFound = defineErrorOf('NOT_FOUND');
+/** Declares an error for a request that the state of a record, or another request, refuses: HTTP 409. */
+export const defineConflict = defineErrorOf('ABORTED');
+
+export const NotFound = defineNotFound('not_found', 'There is no such record, or you may not see it.');
+export const InsufficientRole = defineForbidden('insufficient_role', 'Your role does not allow this.');
+export const InsufficientScope = defineForbidden('insufficient_scope', 'This needs the scope {scope}.');
+export const TenantBoundary = defineForbidden('tenant_boundary', 'This credential does not reach that tenant.');
 export const VersionConflict = defineConflict(
   'version_conflict',
   'The record has changed: its version is {current_version} now.',
@@ -113,11 +110,8 @@ export const WorkspaceArchived = defineConflict(
   'The workspace is archived and can only be read.',
 );
 export const LimitReached = defineConflict('limit_reached', 'There may be no more than {limit} {what}.');
-export const NoUpdateField = defineError(
-  'INVALID_ARGUMENT',
-  'no_update_field',
-  'The request contains no field to change.',
-);
+export const OrgAdminRequired = defineForbidden('org_admin_required', 'Only administrators of the Org may do this.');
+export const NoUpdateField = defineInvalid('no_update_field', 'The request contains no field to change.');
 export const Unavailable = defineError(
   'UNAVAILABLE',
   'service_unavailable',
@@ -171,6 +165,21 @@ const NO_ROOM =
 /** Returns the error for a call whose data do not fit on the disk. */
 export function StorageFull(options: Omit<AppErrorOptions, 'details'> = {}): AppError {
   return new AppError('UNAVAILABLE', 'storage_full', NO_ROOM, { retryAfter: ROOM_SECONDS, ...options });
+}
+
+/** The rate that a request exceeds. `retryAfter` is in seconds, `reason` the kind of limit. */
+interface ExceededRate {
+  readonly policy: string;
+  readonly limit: number;
+  readonly windowSeconds: number;
+  readonly retryAfter: number;
+  readonly reason: string;
+}
+
+/** Returns the error for a request that exceeds a rate: HTTP 429. */
+export function rateLimitError({ windowSeconds, retryAfter, ...rate }: ExceededRate, message: string): AppError {
+  const details = { ...rate, window_seconds: windowSeconds, retry_after_seconds: retryAfter };
+  return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, { details, retryAfter });
 }
 
 /** Codes by which file systems and SQLite report that the disk is full. */

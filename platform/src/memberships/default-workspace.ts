@@ -1,9 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineInvalid } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 
-export const WorkspaceRequired = defineError(
-  'INVALID_ARGUMENT',
+export const WorkspaceRequired = defineInvalid(
   'workspace_required',
   'The request does not say which workspace it means. Send workspace_id.',
 );

@@ -1,4 +1,4 @@
-import { defineConflict, defineError } from '@commonplace/kit/errors';
+import { defineConflict, defineError, defineForbidden, defineInvalid, defineNotFound } from '@commonplace/kit/errors';
 
 export const ReplyInProgress = defineConflict(
   'reply_in_progress',
@@ -8,18 +8,12 @@ export const ApprovalNotPending = defineConflict(
   'approval_not_pending',
   'The approval is no longer pending: it is {status}.',
 );
-export const AgentsCannotApprove = defineError(
-  'PERMISSION_DENIED',
-  'agents_cannot_approve',
-  'An approval is decided by a person.',
-);
-export const ApprovalNeedsPerson = defineError(
-  'PERMISSION_DENIED',
+export const AgentsCannotApprove = defineForbidden('agents_cannot_approve', 'An approval is decided by a person.');
+export const ApprovalNeedsPerson = defineForbidden(
   'approval_needs_person',
   'This approval is decided by a person who has signed in, not by an API key.',
 );
-export const ApprovalInputInvalid = defineError(
-  'INVALID_ARGUMENT',
+export const ApprovalInputInvalid = defineInvalid(
   'approval_input_invalid',
   'The value does not follow the schema: {fault}',
 );
@@ -37,8 +31,7 @@ export const SecretReentryRequired = defineConflict(
   'secret_reentry_required',
   'The URL leads to another server: send the credentials and headers for it again, or remove them.',
 );
-export const MissingTarget = defineError(
-  'INVALID_ARGUMENT',
+export const MissingTarget = defineInvalid(
   'missing_target',
   'The request does not say which MCP server it means. Send server_id or name.',
 );
@@ -47,5 +40,5 @@ export const McpAuthRequired = defineConflict(
   'The MCP server {name} has to be authorized by the owner of the agent first: send reauthorize and open authorize_url.',
 );
 export const McpAuthorizationFailed = defineError('FAILED_PRECONDITION', 'connection_inactive', '{why}');
-export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This link is no longer valid.');
+export const ExpiredLink = defineNotFound('expired_link', 'This link is no longer valid.');
 export const AgentPaused = defineConflict('agent_paused', 'The agent is paused.');

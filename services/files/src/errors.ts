@@ -1,4 +1,4 @@
-import { AppError, defineConflict, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineError, defineNotFound } from '@commonplace/kit/errors';
 import type { AnyByteLimit } from './domain/byte-limits.js';
 
 export const FileNotReady = defineConflict('file_not_ready', 'The file has no bytes yet: its status is {status}.');
@@ -16,7 +16,7 @@ export const UploadInterrupted = defineError(
   'service_unavailable',
   'The upload was interrupted. Upload the bytes again.',
 );
-export const ExpiredLink = defineError('NOT_FOUND', 'expired_link', 'This URL has expired. Request a new one.');
+export const ExpiredLink = defineNotFound('expired_link', 'This URL has expired. Request a new one.');
 
 /**
  * Creates an error for bytes that exceed a limit. `setting` names the setting of the limit; without it, the client has

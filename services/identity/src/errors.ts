@@ -1,7 +1,7 @@
-import { AppError, defineConflict, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineError, defineForbidden, defineNotFound } from '@commonplace/kit/errors';
 
 const refuse = (reason: string, message: string) => defineError('UNAUTHENTICATED', reason, message);
-const forbid = (reason: string, message: string) => defineError('PERMISSION_DENIED', reason, message);
+const forbid = (reason: string, message: string) => defineForbidden(reason, message);
 
 export const MissingCredentials = refuse('missing_credentials', 'A credential is required.');
 export const InvalidCredentials = refuse('invalid_credentials', 'The credential is not valid.');
@@ -60,12 +60,11 @@ export const PasskeyNotVerified = forbid(
   'The passkey could not be verified: {why} Begin again.',
 );
 export const WrongPasskey = refuse('invalid_credentials', 'The passkey is not valid here. It may have been removed.');
-export const NoPasskey = defineError('NOT_FOUND', 'not_found', 'The account has no such passkey.');
+export const NoPasskey = defineNotFound('not_found', 'The account has no such passkey.');
 export const PasskeyExists = defineError('ALREADY_EXISTS', 'already_exists', 'This passkey was already added.');
 export const PasskeyLimit = defineConflict('limit_reached', 'There can be no more than {limit} passkeys.');
 export const IpNotAllowed = forbid('ip_not_allowed', 'This API key may not be used from this address.');
 export const OthersKey = forbid('insufficient_role', 'Only the person whom this API key acts as can rotate it.');
-export const OrgAdminRequired = forbid('org_admin_required', 'Only administrators of the Org may do this.');
 export const ScopeEscalation = forbid(
   'scope_escalation',
   'A credential cannot give a key more than it has itself: scopes, networks or time.',
@@ -73,26 +72,17 @@ export const ScopeEscalation = forbid(
 export const SignUpClosed = forbid('sign_up_closed', 'New accounts cannot be created here.');
 export const InvitationRequired = forbid('invitation_required', 'A new account needs an invitation for this address.');
 
-const ExpiredLink = defineError(
-  'NOT_FOUND',
-  'expired_link',
-  'The invitation was already used, was revoked or has expired.',
-);
-export const NoSecondFactor = defineError('NOT_FOUND', 'not_found', 'The account has no second factor.');
-export const NoPendingTotp = defineError('NOT_FOUND', 'not_found', 'No authenticator app is being added. Begin again.');
+const ExpiredLink = defineNotFound('expired_link', 'The invitation was already used, was revoked or has expired.');
+export const NoSecondFactor = defineNotFound('not_found', 'The account has no second factor.');
+export const NoPendingTotp = defineNotFound('not_found', 'No authenticator app is being added. Begin again.');
 export const OidcRefused = refuse(
   'invalid_credentials',
   'The identity provider did not confirm who you are ({reason}). Begin again.',
 );
-export const NoOidc = defineError('NOT_FOUND', 'not_found', 'No identity provider is set up here.');
+export const NoOidc = defineNotFound('not_found', 'No identity provider is set up here.');
 export const ExpiredChallenge = refuse('expired_credentials', 'The sign-in took too long. Begin again.');
-export const ExpiredVerificationLink = defineError(
-  'NOT_FOUND',
-  'expired_link',
-  'The link was already used or has expired.',
-);
-export const ExpiredResetLink = defineError(
-  'NOT_FOUND',
+export const ExpiredVerificationLink = defineNotFound('expired_link', 'The link was already used or has expired.');
+export const ExpiredResetLink = defineNotFound(
   'expired_link',
   'The link was already used or has expired. Request a new one.',
 );

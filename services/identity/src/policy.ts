@@ -1,9 +1,9 @@
 import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
-import { NotFound } from '@commonplace/kit/errors';
+import { NotFound, OrgAdminRequired } from '@commonplace/kit/errors';
 import { isOrgRoleAtLeast, type PersonMemberships } from '@commonplace/platform/memberships';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { OrgAdminRequired, OthersKey } from './errors.js';
+import { OthersKey } from './errors.js';
 import type { ApiKeyRecord } from './stores/api-keys.js';
 
 export function isAdmin(membership: Pick<OrgMembership, 'role'> | undefined): boolean {

@@ -1,7 +1,6 @@
-import { AppError, defineConflict, defineError } from '@commonplace/kit/errors';
+import { AppError, defineConflict, defineInvalid, rateLimitError } from '@commonplace/kit/errors';
 
-export const DirectConversation = defineError(
-  'INVALID_ARGUMENT',
+export const DirectConversation = defineInvalid(
   'direct_conversation',
   'A direct conversation always has exactly two members. Create a group to talk with more people.',
 );
@@ -26,16 +25,8 @@ export const ClientMessageIdReused = defineConflict(
 /** Returns the error for a mention of everyone that follows another one too soon. */
 export function tooManyMentionsOfAll(seconds: number, retryAfter: number): AppError {
   const message = `Everybody in a conversation can be mentioned once in ${seconds} seconds.`;
-  return new AppError('RESOURCE_EXHAUSTED', 'rate_limited', message, {
-    details: {
-      policy: 'mention_all',
-      limit: 1,
-      window_seconds: seconds,
-      retry_after_seconds: retryAfter,
-      reason: 'rate',
-    },
-    retryAfter,
-  });
+  const rate = { policy: 'mention_all', limit: 1, windowSeconds: seconds, retryAfter, reason: 'rate' };
+  return rateLimitError(rate, message);
 }
 
 /** Returns the error for a list with too many items. */

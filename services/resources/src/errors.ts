@@ -1,78 +1,60 @@
-import { AppError, defineConflict, defineError, InsufficientScope } from '@commonplace/kit/errors';
+import {
+  type AppError,
+  defineConflict,
+  defineError,
+  defineForbidden,
+  defineInvalid,
+  defineNotFound,
+  InsufficientScope,
+  rateLimitError,
+} from '@commonplace/kit/errors';
 
-export { LimitReached, NoUpdateField, WorkspaceArchived } from '@commonplace/kit/errors';
+export { LimitReached, NoUpdateField, OrgAdminRequired, WorkspaceArchived } from '@commonplace/kit/errors';
 
-export const ResourceInTrash = defineError('NOT_FOUND', 'resource_in_trash', 'The resource is in the trash.');
+export const ResourceInTrash = defineNotFound('resource_in_trash', 'The resource is in the trash.');
 export const NotInTrash = defineConflict('not_in_trash', 'The resource is not in the trash.');
-export const ContentNotSupported = defineError(
-  'INVALID_ARGUMENT',
+export const ContentNotSupported = defineInvalid(
   'content_not_supported',
   'Resources of the type {type} have no content of this kind.',
 );
-export const UnsupportedFormat = defineError(
-  'INVALID_ARGUMENT',
-  'unsupported_format',
-  'The content is available as: {formats}.',
-);
-export const UseFilesEndpoint = defineError(
-  'INVALID_ARGUMENT',
-  'use_files_endpoint',
-  'Files are created by POST /files.',
-);
-export const NotAFile = defineError('INVALID_ARGUMENT', 'not_a_file', 'The resource is no file; its type is {type}.');
-export const ParentNotContainer = defineError(
-  'INVALID_ARGUMENT',
+export const UnsupportedFormat = defineInvalid('unsupported_format', 'The content is available as: {formats}.');
+export const UseFilesEndpoint = defineInvalid('use_files_endpoint', 'Files are created by POST /files.');
+export const NotAFile = defineInvalid('not_a_file', 'The resource is no file; its type is {type}.');
+export const ParentNotContainer = defineInvalid(
   'parent_not_container',
   'Resources of the type {type} cannot contain others.',
 );
-export const DocumentTooComplex = defineError(
-  'INVALID_ARGUMENT',
+export const DocumentTooComplex = defineInvalid(
   'document_too_complex',
   'Reading the document takes more than {seconds} seconds, or too much memory. Split it, or nest less.',
 );
-export const DocumentTooNested = defineError(
-  'INVALID_ARGUMENT',
+export const DocumentTooNested = defineInvalid(
   'document_too_complex',
   'HTML in a document may have at most {limit} nested elements.',
 );
-export const NotADocument = defineError(
-  'INVALID_ARGUMENT',
+export const NotADocument = defineInvalid(
   'not_a_document',
   'Only documents have comments; the type of the resource is {type}.',
 );
-export const NoSuchSnapshot = defineError('NOT_FOUND', 'not_found', 'The resource has no such snapshot.');
-export const MissingTarget = defineError(
-  'INVALID_ARGUMENT',
+export const NoSuchSnapshot = defineNotFound('not_found', 'The resource has no such snapshot.');
+export const MissingTarget = defineInvalid(
   'missing_target',
   'permission_id, or principal_type with principal_id, is required.',
 );
-export const AmbiguousTarget = defineError(
-  'INVALID_ARGUMENT',
+export const AmbiguousTarget = defineInvalid(
   'ambiguous_target',
   'permission_id and principal_type name different permissions.',
 );
-export const RoleEscalation = defineError(
-  'PERMISSION_DENIED',
+export const RoleEscalation = defineForbidden(
   'role_escalation',
   'You cannot grant a role above your own, which is {own}.',
 );
-export const ExternalSharingDisabled = defineError(
-  'PERMISSION_DENIED',
+export const ExternalSharingDisabled = defineForbidden(
   'external_sharing_disabled',
   'The Org does not allow sharing with people outside of it.',
 );
 
-export const PublishingDisabled = defineError(
-  'PERMISSION_DENIED',
-  'publishing_disabled',
-  'The Org does not allow public publishing.',
-);
-
-export const OrgAdminRequired = defineError(
-  'PERMISSION_DENIED',
-  'org_admin_required',
-  'Only administrators of the Org may do this.',
-);
+export const PublishingDisabled = defineForbidden('publishing_disabled', 'The Org does not allow public publishing.');
 
 /** Errors about the current state of a resource. HTTP answers each of them with 409. */
 export const CycleDetected = defineConflict('cycle_detected', 'A resource cannot be moved below itself.');
@@ -120,30 +102,13 @@ export const insufficientScope = (scope: string): AppError => InsufficientScope(
 
 /** Returns the error for a person who makes too many access requests an hour. `retryAfter` is in seconds. */
 export function tooManyRequests(limit: number, retryAfter: number): AppError {
-  return new AppError(
-    'RESOURCE_EXHAUSTED',
-    'rate_limited',
-    `A person may make at most ${limit} access requests an hour.`,
-    {
-      details: {
-        policy: 'access_requests',
-        limit,
-        window_seconds: 3600,
-        retry_after_seconds: retryAfter,
-        reason: 'rate',
-      },
-      retryAfter,
-    },
-  );
+  const message = `A person may make at most ${limit} access requests an hour.`;
+  return rateLimitError({ policy: 'access_requests', limit, windowSeconds: 3600, retryAfter, reason: 'rate' }, message);
 }
 
 /** Errors about forms. */
-export const NotATable = defineError(
-  'INVALID_ARGUMENT',
-  'not_a_table',
-  'Only tables have forms; the type of the resource is {type}.',
-);
-export const FormNotFound = defineError('NOT_FOUND', 'form_not_found', 'There is no such form.');
+export const NotATable = defineInvalid('not_a_table', 'Only tables have forms; the type of the resource is {type}.');
+export const FormNotFound = defineNotFound('form_not_found', 'There is no such form.');
 export const FormExists = defineConflict('form_already_exists', 'The table has a form already.');
 export const FormInactive = defineConflict('form_inactive', 'The form is switched off.');
 export const FormClosed = defineConflict('form_closed', 'The form is closed.');
@@ -152,8 +117,7 @@ export const SubmissionLimitReached = defineConflict(
   'The form has reached its maximum number of submissions.',
 );
 export const AlreadyResponded = defineConflict('submission_limit_reached', 'The form accepts one response per person.');
-export const PayloadTooLarge = defineError(
-  'INVALID_ARGUMENT',
+export const PayloadTooLarge = defineInvalid(
   'payload_too_large',
   'The values of a submission may have at most {limit} bytes, not counting files.',
 );

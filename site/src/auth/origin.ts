@@ -1,15 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
-import { defineError } from '@commonplace/kit/errors';
+import { defineForbidden } from '@commonplace/kit/errors';
 import { isOwnOrigin } from '@commonplace/kit/http';
 import { fingerprint } from '@commonplace/kit/id';
 import type { Context } from 'koa';
 
-const ForeignPage = defineError(
-  'PERMISSION_DENIED',
-  'csrf_failed',
-  'The request comes from a page of another address than {address}.',
-);
-const CsrfFailed = defineError('PERMISSION_DENIED', 'csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
+const ForeignPage = defineForbidden('csrf_failed', 'The request comes from a page of another address than {address}.');
+const CsrfFailed = defineForbidden('csrf_failed', 'X-CSRF-Token is missing or is not this session’s.');
 
 /**
  * Refuses requests from pages of other sites, which could sign a visitor in as somebody else. Browsers state the origin

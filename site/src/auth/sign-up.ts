@@ -1,4 +1,4 @@
-import { AppError, defineError } from '@commonplace/kit/errors';
+import { AppError, defineNotFound } from '@commonplace/kit/errors';
 import type { Reply } from '@commonplace/kit/rpc';
 import type { InvitationDescription } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type Router from '@koa/router';
@@ -53,8 +53,7 @@ async function describe(ctx: Context, parts: AuthParts, token: string): Promise<
   });
 }
 
-const ExpiredInvitation = defineError(
-  'NOT_FOUND',
+const ExpiredInvitation = defineNotFound(
   'expired_link',
   'This invitation is unknown, used up, revoked or expired. Ask for a new one.',
 );

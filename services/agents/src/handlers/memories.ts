@@ -1,4 +1,4 @@
-import { AppError, InsufficientRole, invalidField, NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
+import { InsufficientRole, invalidField, NotFound, NoUpdateField, WorkspaceArchived } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { requireCursor, type Where } from '@commonplace/kit/store';
 import type { Memory } from '@commonplace/proto/agents/v1/memory.js';
@@ -46,7 +46,7 @@ export function createMemoryHandlers(parts: Parts): Handlers<MemoryService> {
       const { memory, rights } = await seeMemory(parts, request.memoryId, context, (known, about) =>
         known.canChange(about),
       );
-      if ((request.updateMask ?? []).length === 0) throw noUpdateField();
+      if ((request.updateMask ?? []).length === 0) throw NoUpdateField();
       if (!rights.canChange(memory)) throw InsufficientRole();
       if (rights.isArchived(memory)) throw WorkspaceArchived();
       requireVersion(context, memory.version, memory);
@@ -203,7 +203,3 @@ async function present(
 
 const isReadOnly = (rights: MemoryRights, memory: MemoryRecord): boolean =>
   !rights.canChange(memory) || rights.isArchived(memory);
-
-function noUpdateField(): AppError {
-  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
-}

@@ -1,3 +1,3 @@
-import { defineError } from '@commonplace/kit/errors';
+import { defineNotFound } from '@commonplace/kit/errors';
 
-export const ModelNotFound = defineError('NOT_FOUND', 'not_found', 'This installation has no chat model {model}.');
+export const ModelNotFound = defineNotFound('not_found', 'This installation has no chat model {model}.');

@@ -1,15 +1,11 @@
-import { type AppError, defineConflict, defineError, InsufficientScope } from '@commonplace/kit/errors';
+import { type AppError, defineConflict, defineError, defineInvalid, InsufficientScope } from '@commonplace/kit/errors';
 
 export const SecretReentryRequired = defineConflict(
   'secret_reentry_required',
   'Another person has entered {names}, which the changes use: send the values again in secrets.',
 );
 export const AutomationInactive = defineConflict('automation_inactive', 'The automation is switched off.');
-export const PayloadTooLarge = defineError(
-  'INVALID_ARGUMENT',
-  'payload_too_large',
-  'The body may have at most {limit} bytes.',
-);
+export const PayloadTooLarge = defineInvalid('payload_too_large', 'The body may have at most {limit} bytes.');
 export const InvalidSignature = defineError(
   'UNAUTHENTICATED',
   'invalid_signature',

@@ -13,10 +13,6 @@ export const OpenChildren = defineConflict(
   '{open} work items below are open. Finish them first, or send force: true.',
 );
 
-export function noUpdateField(): AppError {
-  return new AppError('INVALID_ARGUMENT', 'no_update_field', 'The request contains no field to change.');
-}
-
 /** Returns the error for a place where repeated insertions have used up the order keys. */
 export function noRoomBetween(): AppError {
   const message =

@@ -1,9 +1,9 @@
+import { NoUpdateField } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import type { WorkItemService } from '@commonplace/proto/automations/v1/work_item_service.js';
 import { requireRight, seeItem } from './access.js';
 import { changeItem } from './change.js';
 import { createItem } from './create.js';
-import { noUpdateField } from './errors.js';
 import { NamedFields } from './fields.js';
 import { listItems } from './list.js';
 import type { WorkItemParts } from './parts.js';
@@ -29,7 +29,7 @@ export function createWorkItemHandlers(parts: WorkItemParts): Handlers<WorkItemS
     async updateWorkItem(request, context) {
       const { workItemId } = request;
       const seen = await seeItem(parts, workItemId, context, (rights, item) => rights.canChange(item));
-      if (new NamedFields(request).isEmpty) throw noUpdateField();
+      if (new NamedFields(request).isEmpty) throw NoUpdateField();
       requireRight(seen.rights.canChange(seen.item), seen);
       requireVersion(context, seen.item.version, seen.item);
       return presentItem(parts, await changeItem(parts, seen, request, context), context);

@@ -1,17 +1,11 @@
 import { defaultOrgId, reachesTenant } from '@commonplace/kit/auth';
-import { defineError, NotFound, TenantBoundary } from '@commonplace/kit/errors';
+import { NotFound, OrgAdminRequired, TenantBoundary } from '@commonplace/kit/errors';
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Where } from '@commonplace/kit/store';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { AuditRecord } from './records.js';
-
-const OrgAdminRequired = defineError(
-  'PERMISSION_DENIED',
-  'org_admin_required',
-  'Only administrators of the Org may read its audit log.',
-);
 
 /**
  * Returns the filter for the audit records that a caller may read: those of an Org that the caller administers, or
@@ -39,7 +33,9 @@ async function orgTenant(memberships: MembershipCache, context: CallContext, org
   const role = person.orgs.get(orgId)?.role;
   if (role === undefined) throw NotFound({}, { param: 'org_id' });
   if (!reachesTenant(caller, orgId)) throw TenantBoundary();
-  if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) throw OrgAdminRequired();
+  if (role !== OrgRole.ADMIN && role !== OrgRole.OWNER) {
+    throw OrgAdminRequired({}, { message: 'Only administrators of the Org may read its audit log.' });
+  }
   return orgId;
 }
 
