@@ -253,7 +253,7 @@ test('libraries create no spans outside of a sampled request, nor after telemetr
 
 test('the OpenMetrics page has exemplars of sampled requests, and the names of the plain page', async () => {
   await start({ COMMONPLACE_OTLP_URL: url, COMMONPLACE_METRICS_PORT: '0', COMMONPLACE_TRACE_RATIO: '1' });
-  const durations = histogram({ name: 'test.exemplar.duration', unit: 's', description: 'd' }, [0.1, 1]);
+  const durations = histogram('test.exemplar.duration', 's', 'd', [0.1, 1]);
   const series = durations.bind({ 'test.route': '/a/{b}', kind: 'x "y"' });
   const span = requestSpan('GET', 'http', SAMPLED, true);
   await within(span, async () => series.record(0.5));

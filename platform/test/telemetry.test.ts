@@ -120,9 +120,9 @@ describe('traceparent', () => {
 
 describe('the page for Prometheus', () => {
   test('has the measured values, with units in names, and serves nothing else', async () => {
-    const durations = histogram({ name: 'test.page.duration', unit: 's', description: 'd' }, [0.1, 1]);
-    const hits = counter({ name: 'test.page.hits', unit: '{hit}', description: 'd' }).bind({ kind: 'a' });
-    const level = gauge({ name: 'test.page.level', unit: 'By', description: 'd' });
+    const durations = histogram('test.page.duration', 's', 'd', [0.1, 1]);
+    const hits = counter('test.page.hits', '{hit}', 'd').bind({ kind: 'a' });
+    const level = gauge('test.page.level', 'By', 'd');
     const end = level.observe(() => [{ attributes: {}, value: 7 }]);
     level.observe(() => {
       throw new Error('a source that fails takes nothing with it');
@@ -152,7 +152,7 @@ describe('the page for Prometheus', () => {
   });
 
   test('an unlimited number of attributes becomes one series', async () => {
-    const many = counter({ name: 'test.many', unit: '1', description: 'd' });
+    const many = counter('test.many', '1', 'd');
     for (let i = 0; i < 3000; i++) many.bind({ i }).add();
     telemetry = await start({ COMMONPLACE_METRICS_PORT: '0' });
     const lines = (await page()).split('\n').filter((line) => line.startsWith('test_many'));

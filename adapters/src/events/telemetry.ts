@@ -15,24 +15,14 @@ import {
 } from '@commonplace/kit/telemetry';
 
 const durations = histogram(
-  { name: 'messaging.process.duration', unit: 's', description: 'Duration of what a consumer does with its events.' },
+  'messaging.process.duration',
+  's',
+  'Duration of what a consumer does with its events.',
   CALL_SECONDS,
 );
-const redeliveries = counter({
-  name: 'consumer.redelivered',
-  unit: '{event}',
-  description: 'Events that a consumer was given again.',
-});
-const lags = gauge({
-  name: 'consumer.lag',
-  unit: '{event}',
-  description: 'Events of a consumer that are published and not done.',
-});
-const parked = gauge({
-  name: 'dlq.size',
-  unit: '{event}',
-  description: 'Events set aside after the last try of a consumer.',
-});
+const redeliveries = counter('consumer.redelivered', '{event}', 'Events that a consumer was given again.');
+const lags = gauge('consumer.lag', '{event}', 'Events of a consumer that are published and not done.');
+const parked = gauge('dlq.size', '{event}', 'Events set aside after the last try of a consumer.');
 
 type Handler = (events: readonly DomainEvent[]) => Promise<void>;
 
@@ -131,16 +121,12 @@ export function observeConsumer(consumer: string, facts: ConsumerFacts): () => v
   };
 }
 
-const outboxPending = gauge({
-  name: 'outbox.pending',
-  unit: '{event}',
-  description: 'Events that are committed and not published, counted up to 10,000.',
-});
-const outboxOldestAge = gauge({
-  name: 'outbox.oldest.age',
-  unit: 's',
-  description: 'Age of the oldest event that is committed and not published.',
-});
+const outboxPending = gauge(
+  'outbox.pending',
+  '{event}',
+  'Events that are committed and not published, counted up to 10,000.',
+);
+const outboxOldestAge = gauge('outbox.oldest.age', 's', 'Age of the oldest event that is committed and not published.');
 
 /** Returns the number of pending entries and the time of the first one, RFC 3339. */
 type Backlog = () => Promise<{ pending: number; oldest: string | undefined }>;

@@ -25,11 +25,11 @@ interface Contents {
   readonly ca: Buffer;
 }
 
-const expiry = gauge({
-  name: 'tls.certificate.not_after',
-  unit: 's',
-  description: 'When the certificate of this process in the mesh ends, in seconds since 1970.',
-});
+const expiry = gauge(
+  'tls.certificate.not_after',
+  's',
+  'When the certificate of this process in the mesh ends, in seconds since 1970.',
+);
 
 /** Milliseconds between two checks of the files. */
 const LOOK_MS = 10_000;

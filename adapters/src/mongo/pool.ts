@@ -1,21 +1,13 @@
 import { gauge } from '@commonplace/kit/telemetry';
 import type { MongoClient } from 'mongodb';
 
-const connections = gauge({
-  name: 'db.client.connection.count',
-  unit: '{connection}',
-  description: 'Connections to MongoDB, by their state.',
-});
-const waiting = gauge({
-  name: 'db.client.connection.pending_requests',
-  unit: '{request}',
-  description: 'Operations that wait for a connection to MongoDB.',
-});
-const most = gauge({
-  name: 'db.client.connection.max',
-  unit: '{connection}',
-  description: 'Most connections to each server of MongoDB.',
-});
+const connections = gauge('db.client.connection.count', '{connection}', 'Connections to MongoDB, by their state.');
+const waiting = gauge(
+  'db.client.connection.pending_requests',
+  '{request}',
+  'Operations that wait for a connection to MongoDB.',
+);
+const most = gauge('db.client.connection.max', '{connection}', 'Most connections to each server of MongoDB.');
 
 /** Reports the connections of a client. Returns a function that ends the reports. */
 export function observeConnections(client: MongoClient): () => void {

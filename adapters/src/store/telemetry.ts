@@ -12,10 +12,7 @@ import {
   signals,
 } from '@commonplace/kit/telemetry';
 
-const durations = histogram(
-  { name: 'db.client.operation.duration', unit: 's', description: 'Duration of operations of the store.' },
-  STORE_SECONDS,
-);
+const durations = histogram('db.client.operation.duration', 's', 'Duration of operations of the store.', STORE_SECONDS);
 
 /** Identifies a store: its kind and the service that owns its records. */
 interface StorePlace {

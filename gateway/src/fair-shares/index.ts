@@ -107,11 +107,11 @@ const MANY_RUNNING = 1000;
  */
 const CALM_MS = 3000;
 
-const waitingRequests = gauge({
-  name: 'share.waiting',
-  unit: '{request}',
-  description: 'Requests that wait until others of their tenant have ended, because a process is busy.',
-});
+const waitingRequests = gauge(
+  'share.waiting',
+  '{request}',
+  'Requests that wait until others of their tenant have ended, because a process is busy.',
+);
 
 /** Creates the shares. As long as a single tenant sends requests, none of them waits. */
 export function createFairShares(options: FairSharesOptions, watch: WatchUtilization): FairShares {

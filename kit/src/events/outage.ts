@@ -23,11 +23,7 @@ const REMIND_MS = 60_000;
 
 /** Number of handlers that wait for a server, by its name. A server that was waited for once stays, with 0. */
 const waiting = new Map<string, number>();
-const waits = gauge({
-  name: 'consumer.waiting',
-  unit: '{consumer}',
-  description: 'Consumers that wait for a server that is unavailable.',
-});
+const waits = gauge('consumer.waiting', '{consumer}', 'Consumers that wait for a server that is unavailable.');
 waits.observe(() => [...waiting].map(([server, value]) => ({ attributes: { 'server.name': server }, value })));
 
 /**

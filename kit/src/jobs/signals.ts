@@ -2,23 +2,13 @@ import type { Collection, Where } from '../store/port.js';
 import { counter, gauge, histogram } from '../telemetry/index.js';
 import { type JobRecord, type QueueSpec, timestamp, whereDue } from './record.js';
 
-const due = gauge({
-  name: 'job.queue.due',
-  unit: '{job}',
-  description: 'Background jobs that are due and that no worker holds.',
-});
-const dead = gauge({
-  name: 'job.queue.dead',
-  unit: '{job}',
-  description: 'Background jobs that were given up and wait for an operator.',
-});
-const ended = counter({
-  name: 'job.queue.ended',
-  unit: '{job}',
-  description: 'Turns of background jobs by how they ended.',
-});
+const due = gauge('job.queue.due', '{job}', 'Background jobs that are due and that no worker holds.');
+const dead = gauge('job.queue.dead', '{job}', 'Background jobs that were given up and wait for an operator.');
+const ended = counter('job.queue.ended', '{job}', 'Turns of background jobs by how they ended.');
 const durations = histogram(
-  { name: 'job.queue.duration', unit: 's', description: 'How long a turn of a background job took.' },
+  'job.queue.duration',
+  's',
+  'How long a turn of a background job took.',
   [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800],
 );
 

@@ -27,12 +27,12 @@ const SHARE: Record<LoadClass, number> = { read: 1, write: 0.8, background: 0.5 
 const PATIENCE: Record<LoadClass, number> = { read: 4, write: 2, background: 1 };
 const CLASSES = ['read', 'write', 'background'] as const;
 
-const refused = counter({
-  name: 'load.shed',
-  unit: '{call}',
-  description: 'Calls and requests refused for overload, by their class and the sign of overload.',
-});
-const running = gauge({ name: 'load.running', unit: '{call}', description: 'Calls and requests in progress.' });
+const refused = counter(
+  'load.shed',
+  '{call}',
+  'Calls and requests refused for overload, by their class and the sign of overload.',
+);
+const running = gauge('load.running', '{call}', 'Calls and requests in progress.');
 
 const LOOK_MS = 50;
 /**

@@ -5,21 +5,15 @@ import { childSpan, continuedSpan, currentSpan, failureOf, type Span, signals, w
 import { AlongWith } from './call-options.js';
 import type { CallOptions, IncomingCall } from './port.js';
 
-const served = histogram(
-  { name: 'rpc.server.call.duration', unit: 's', description: 'Duration of calls that were served.' },
-  CALL_SECONDS,
-);
-const sent = histogram(
-  { name: 'rpc.client.call.duration', unit: 's', description: 'Duration of calls to another process.' },
-  CALL_SECONDS,
-);
+const served = histogram('rpc.server.call.duration', 's', 'Duration of calls that were served.', CALL_SECONDS);
+const sent = histogram('rpc.client.call.duration', 's', 'Duration of calls to another process.', CALL_SECONDS);
 
 /** Counts responses that were replayed for a repeated Idempotency-Key. */
-export const replays = counter({
-  name: 'idempotency.replays',
-  unit: '{request}',
-  description: 'Writes answered by what the first of their Idempotency-Key was answered.',
-});
+export const replays = counter(
+  'idempotency.replays',
+  '{request}',
+  'Writes answered by what the first of their Idempotency-Key was answered.',
+);
 
 /** Returns the outcome of a call as a gRPC status. */
 function statusOf(error: unknown): string {

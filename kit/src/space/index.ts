@@ -49,13 +49,9 @@ const LOOK_MS = 1000;
 /** Name of that file in the folder. */
 export const BALLAST_FILE = 'room.reserve';
 
-const freeRoom = gauge({ name: 'storage.free', unit: 'By', description: 'Free bytes on the disk of the data folder.' });
-const allRoom = gauge({ name: 'storage.size', unit: 'By', description: 'Bytes of the disk of the data folder.' });
-const fullness = gauge({
-  name: 'storage.full',
-  unit: '{state}',
-  description: 'Whether writes that need more room are refused: 1 or 0.',
-});
+const freeRoom = gauge('storage.free', 'By', 'Free bytes on the disk of the data folder.');
+const allRoom = gauge('storage.size', 'By', 'Bytes of the disk of the data folder.');
+const fullness = gauge('storage.full', '{state}', 'Whether writes that need more room are refused: 1 or 0.');
 
 /**
  * Opens the guard of a folder. It checks the disk each second, so that a request costs only a comparison. Deletions are

@@ -3,7 +3,9 @@ import { histogram } from './instruments.js';
 import { childSpan, failureOf, signals, traceHeaders } from './trace.js';
 
 const durations = histogram(
-  { name: 'http.client.request.duration', unit: 's', description: 'Duration of requests to servers elsewhere.' },
+  'http.client.request.duration',
+  's',
+  'Duration of requests to servers elsewhere.',
   CALL_SECONDS,
 );
 

@@ -3,31 +3,23 @@ import { counter, gauge, histogram, type Recorder } from './instruments.js';
 import { headSpan, readTraceparent, type Span, signals, traceContext } from './trace.js';
 
 const durations = histogram(
-  { name: 'http.server.request.duration', unit: 's', description: 'Duration of HTTP requests that were served.' },
+  'http.server.request.duration',
+  's',
+  'Duration of HTTP requests that were served.',
   CALL_SECONDS,
 );
 
 /** Counts requests that a rate limit refused, by its policy. */
-export const rateLimited = counter({
-  name: 'ratelimit.rejected',
-  unit: '{request}',
-  description: 'Requests refused by a rate limit.',
-});
+export const rateLimited = counter('ratelimit.rejected', '{request}', 'Requests refused by a rate limit.');
 
 /** Counts requests that the caller was not allowed to make, by the reason in the response. */
-export const denied = counter({
-  name: 'authz.denied',
-  unit: '{request}',
-  description: 'Requests refused for want of a scope or a role.',
-});
+export const denied = counter('authz.denied', '{request}', 'Requests refused for want of a scope or a role.');
 
 /** Counts the requests that are being answered, until `requestEnded`. */
 let open = 0;
-gauge({
-  name: 'http.server.active_requests',
-  unit: '{request}',
-  description: 'Requests that are being answered, streams among them.',
-}).observe(() => [{ attributes: {}, value: open }]);
+gauge('http.server.active_requests', '{request}', 'Requests that are being answered, streams among them.').observe(
+  () => [{ attributes: {}, value: open }],
+);
 
 /** Counts a request as being answered, until the function that it returns is called. */
 export function requestBegun(): () => void {

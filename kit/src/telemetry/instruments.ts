@@ -6,8 +6,8 @@ import { currentSpan, type SpanPlace } from './trace.js';
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
+/** What readers of metrics see of an instrument. */
 export interface InstrumentSpec {
-  /** Name according to the semantic conventions, if they define one: `http.server.request.duration`. */
   readonly name: string;
   readonly unit: string;
   readonly description: string;
@@ -123,15 +123,20 @@ function seriesOf<S>(make: (attributes: Attributes) => S): { all: Map<string, S>
 }
 
 /**
- * Creates a histogram; `bounds` are the upper bounds of its buckets. `bind` returns the series to record to, which the
- * caller should keep.
+ * Creates a histogram. `name` follows the semantic conventions, if they define one (`http.server.request.duration`);
+ * `bounds` are the upper bounds of its buckets. `bind` returns the series to record to, which the caller should keep.
  */
-export function histogram(spec: InstrumentSpec, bounds: readonly number[]): { bind(attributes: Attributes): Recorder } {
+export function histogram(
+  name: string,
+  unit: string,
+  description: string,
+  bounds: readonly number[],
+): { bind(attributes: Attributes): Recorder } {
   const { all, bind } = seriesOf((attributes) => new HistogramSeries(attributes, bounds));
   instruments.push({
     gather: () => ({
       kind: 'histogram',
-      spec,
+      spec: { name, unit, description },
       points: [...all.values()].filter(({ count }) => count > 0).map(copyOf),
     }),
   });
@@ -143,7 +148,8 @@ function copyOf({ attributes, bounds, counts, count, sum, exemplars }: Histogram
 }
 
 /** Creates a counter of events since the process started. A series is reported from 0 on, as soon as it is bound. */
-export function counter(spec: InstrumentSpec): { bind(attributes?: Attributes): Adder } {
+export function counter(name: string, unit: string, description: string): { bind(attributes?: Attributes): Adder } {
+  const spec = { name, unit, description };
   const { all, bind } = seriesOf((attributes) => new CounterSeries(attributes));
   instruments.push({
     gather: () => ({ kind: 'counter', spec, points: [...all.values()].map((one) => ({ ...one })) }),
@@ -162,7 +168,8 @@ export interface Gauge {
   observe(observe: Observe): () => void;
 }
 
-export function gauge(spec: InstrumentSpec, kind: 'gauge' | 'counter' = 'gauge'): Gauge {
+export function gauge(name: string, unit: string, description: string, kind: 'gauge' | 'counter' = 'gauge'): Gauge {
+  const spec = { name, unit, description };
   const sources = new Set<Observe>();
   instruments.push({
     gather: async () => {

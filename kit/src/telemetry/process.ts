@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { type Gauge, gauge, type NumberPoint } from './instruments.js';
 
-const seconds = (name: string, description: string): Gauge => gauge({ name, unit: 's', description });
+const seconds = (name: string, description: string): Gauge => gauge(name, 's', description);
 
 const delays = {
   mean: seconds('nodejs.eventloop.delay.mean', 'Mean delay of the event loop since the last reading.'),
@@ -9,16 +9,13 @@ const delays = {
   p99: seconds('nodejs.eventloop.delay.p99', '99 of 100 delays of the event loop were shorter.'),
   max: seconds('nodejs.eventloop.delay.max', 'Longest delay of the event loop since the last reading.'),
 };
-const utilization = gauge({
-  name: 'nodejs.eventloop.utilization',
-  unit: '1',
-  description: 'Share of time in which the event loop was busy since the last reading.',
-});
-const memory = gauge({ name: 'process.memory.usage', unit: 'By', description: 'Memory that the process holds.' });
-const cpu = gauge(
-  { name: 'process.cpu.time', unit: 's', description: 'Processor time that the process has used.' },
-  'counter',
+const utilization = gauge(
+  'nodejs.eventloop.utilization',
+  '1',
+  'Share of time in which the event loop was busy since the last reading.',
 );
+const memory = gauge('process.memory.usage', 'By', 'Memory that the process holds.');
+const cpu = gauge('process.cpu.time', 's', 'Processor time that the process has used.', 'counter');
 
 /** Milliseconds between measurements of the event loop. */
 const RESOLUTION_MS = 20;

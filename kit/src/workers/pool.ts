@@ -2,12 +2,12 @@ import type { TaskProcess } from '../process/index.js';
 import { gauge } from '../telemetry/instruments.js';
 import { createFairQueue, type FairQueue, type FairQueueOptions } from './fair-queue.js';
 
-const load = gauge({
-  name: 'worker.pool.tasks',
-  unit: '{task}',
-  description: 'Tasks of a pool of workers, by whether they run or wait for a worker.',
-});
-const sizes = gauge({ name: 'worker.pool.size', unit: '{worker}', description: 'Most workers of a pool.' });
+const load = gauge(
+  'worker.pool.tasks',
+  '{task}',
+  'Tasks of a pool of workers, by whether they run or wait for a worker.',
+);
+const sizes = gauge('worker.pool.size', '{worker}', 'Most workers of a pool.');
 
 export interface WorkerPoolOptions<Task, Reply> {
   /** Name of the pool in metrics. */

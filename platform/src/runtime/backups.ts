@@ -5,11 +5,7 @@ import { gauge } from '@commonplace/kit/telemetry';
 /** File in the data folder whose modification time is that of the last backup. */
 const NOTE = 'last-backup';
 
-const age = gauge({
-  name: 'backup.age',
-  unit: 's',
-  description: 'Time since the last backup; since the data began where there was none.',
-});
+const age = gauge('backup.age', 's', 'Time since the last backup; since the data began where there was none.');
 
 /** Records that a data folder was backed up. If the file cannot be written, the reported age keeps growing. */
 export async function noteBackup(dataDir: string): Promise<void> {

@@ -26,11 +26,11 @@ interface EndWatch {
   close(): Promise<void>;
 }
 
-const damaged = gauge({
-  name: 'store.damaged',
-  unit: '{state}',
-  description: 'Whether the check after an unclean end found the database damaged: 1 or 0.',
-});
+const damaged = gauge(
+  'store.damaged',
+  '{state}',
+  'Whether the check after an unclean end found the database damaged: 1 or 0.',
+);
 
 /**
  * Records that a database is open. If its last process did not end cleanly, the database is checked in the background,

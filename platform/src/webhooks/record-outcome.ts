@@ -5,16 +5,16 @@ import type { Outcome } from './attempt.js';
 import { type Delivery, type DisabledReason, type TargetState, targetStateId } from './records.js';
 import { delayAfter, FAILING_MS } from './schedule.js';
 
-const attempts = counter({
-  name: 'webhook.attempts',
-  unit: '{attempt}',
-  description: 'Attempts to deliver a webhook, by what became of the delivery.',
-});
-const disabledTargets = counter({
-  name: 'webhook.disabled',
-  unit: '{target}',
-  description: 'Targets of webhooks that were disabled because they are gone or keep failing.',
-});
+const attempts = counter(
+  'webhook.attempts',
+  '{attempt}',
+  'Attempts to deliver a webhook, by what became of the delivery.',
+);
+const disabledTargets = counter(
+  'webhook.disabled',
+  '{target}',
+  'Targets of webhooks that were disabled because they are gone or keep failing.',
+);
 const disabledBy: Readonly<Record<DisabledReason, Adder>> = {
   gone: disabledTargets.bind({ reason: 'gone' }),
   failing: disabledTargets.bind({ reason: 'failing' }),

@@ -14,11 +14,11 @@ const MAX_FAILURES = 2_000;
 /** Maximum number of pairs of key and network that are remembered within an hour. */
 const MAX_USES = 50_000;
 
-const failedSignIns = counter({
-  name: 'identity.sign_in.failures',
-  unit: '{attempt}',
-  description: 'Attempts to sign in that were refused.',
-}).bind();
+const failedSignIns = counter(
+  'identity.sign_in.failures',
+  '{attempt}',
+  'Attempts to sign in that were refused.',
+).bind();
 
 /** Where a request came from. */
 interface Origin {

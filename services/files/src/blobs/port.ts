@@ -119,11 +119,11 @@ export class BlobMissing extends AppError {
   }
 }
 
-const missing = counter({
-  name: 'blob.missing',
-  unit: '{read}',
-  description: 'Reads of files whose bytes are missing from the store or incomplete.',
-}).bind();
+const missing = counter(
+  'blob.missing',
+  '{read}',
+  'Reads of files whose bytes are missing from the store or incomplete.',
+).bind();
 
 /** Wraps a store and counts the reads that found no bytes. */
 export function countMissing(store: BlobStore): BlobStore {

@@ -7,16 +7,16 @@ import { type HeldSweep, readSweep, saveSweep } from './sweep.js';
 
 const DAY_MS = 86_400_000;
 
-const held = gauge({
-  name: 'files.sweep.held',
-  unit: '{object}',
-  description: 'Stored objects that no record names and that an operator has to allow to be moved into the trash.',
-});
-const moved = counter({
-  name: 'files.sweep.moved',
-  unit: '{object}',
-  description: 'Stored objects that no record names and that were moved into the trash.',
-});
+const held = gauge(
+  'files.sweep.held',
+  '{object}',
+  'Stored objects that no record names and that an operator has to allow to be moved into the trash.',
+);
+const moved = counter(
+  'files.sweep.moved',
+  '{object}',
+  'Stored objects that no record names and that were moved into the trash.',
+);
 
 type OwnerParts = Pick<SweepParts, 'bytes' | 'installationId' | 'holdsStores' | 'log'>;
 type OrphanParts = OwnerParts & Pick<SweepParts, 'store' | 'sweeps' | 'ids' | 'settings'> & KeyRecords;
