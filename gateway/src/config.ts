@@ -1,4 +1,4 @@
-import { defineSettings, flag, integer, list, shaped, text, type Values } from '@commonplace/kit/config';
+import { defineSettings, flag, integer, list, shaped, text, type Values, wholeNumber } from '@commonplace/kit/config';
 import { IPV6_PREFIX } from '@commonplace/kit/network';
 import { CONTENT_URL, PUBLIC_URL } from '@commonplace/platform/settings';
 import { parseAccessLog } from './access-share.js';
@@ -55,67 +55,51 @@ export const config = defineSettings({
     parse: shaped({ kind: 'text', pattern: `off|${POLICY}(,${POLICY})*` }, parseRateLimits),
     fallback: parseRateLimits(''),
   },
-  shareUtilization: {
-    help: 'percent of its time that a gateway, or a service that it calls, may work before tenants wait for their share; at 100 they never wait',
-    parse: integer(1, 100),
-    fallback: 80,
-  },
-  shareBytes: {
-    help: 'bytes a second of bodies and answers above 64 KiB that one tenant gets while a gateway is busy and serves others too',
-    parse: integer(1024, Number.MAX_SAFE_INTEGER),
-    fallback: 10 * 1024 * 1024,
-  },
-  unreadBytes: {
-    help: 'maximum bytes in memory that clients of one Org, or of one network without a credential, have not read yet',
-    parse: integer(1024, Number.MAX_SAFE_INTEGER),
-    fallback: 256 * 1024 * 1024,
-  },
-  bodyBytes: {
-    help: 'maximum bytes of a JSON body',
-    parse: integer(1024, 64 * 1024 * 1024),
-    fallback: 10 * 1024 * 1024,
-  },
-  bodyThreads: {
-    help: 'threads that read JSON bodies above 64 KiB; one Org takes all but one of them',
-    parse: integer(1, 64),
-    fallback: 2,
-  },
-  bodiesWaiting: {
-    help: 'maximum JSON bodies above 64 KiB of one Org that wait for a thread',
-    parse: integer(1, 100_000),
-    fallback: 32,
-  },
-  batchCalls: { help: 'maximum calls of one batch', parse: integer(1, 50), fallback: 50 },
-  batchBodyBytes: {
-    help: 'maximum bytes of the body of a batch, with the bodies of all its calls',
-    parse: integer(1024, 64 * 1024 * 1024),
-    fallback: 1024 * 1024,
-  },
-  batchAnswerBytes: {
-    help: 'maximum bytes of the answer of one call in a batch; a larger one is left out',
-    parse: integer(4096, 64 * 1024 * 1024),
-    fallback: 1024 * 1024,
-  },
-  batchAnswersBytes: {
-    help: 'maximum bytes of all answers of a batch, of which those up to 4 KiB do not count; what exceeds it is left out',
-    parse: integer(4096, 64 * 1024 * 1024),
-    fallback: 4 * 1024 * 1024,
-  },
-  mcpBodyBytes: {
-    help: 'maximum bytes of one message to the MCP server',
-    parse: integer(1024, 1024 * 1024),
-    fallback: 128 * 1024,
-  },
-  mcpResultChars: {
-    help: 'maximum characters of text that a tool of the MCP server answers; the rest is cut off, which the text says',
-    parse: integer(2_000, 1_000_000),
-    fallback: 40_000,
-  },
-  mcpWaitSeconds: {
-    help: 'seconds that a tool of the MCP server waits for a run before it answers that the run goes on',
-    parse: integer(0, 600),
-    fallback: 45,
-  },
+  shareUtilization: wholeNumber(
+    80,
+    [1, 100],
+    'percent of its time that a gateway, or a service that it calls, may work before tenants wait for their share; at 100 they never wait',
+  ),
+  shareBytes: wholeNumber(
+    10 * 1024 * 1024,
+    [1024, Number.MAX_SAFE_INTEGER],
+    'bytes a second of bodies and answers above 64 KiB that one tenant gets while a gateway is busy and serves others too',
+  ),
+  unreadBytes: wholeNumber(
+    256 * 1024 * 1024,
+    [1024, Number.MAX_SAFE_INTEGER],
+    'maximum bytes in memory that clients of one Org, or of one network without a credential, have not read yet',
+  ),
+  bodyBytes: wholeNumber(10 * 1024 * 1024, [1024, 64 * 1024 * 1024], 'maximum bytes of a JSON body'),
+  bodyThreads: wholeNumber(2, [1, 64], 'threads that read JSON bodies above 64 KiB; one Org takes all but one of them'),
+  bodiesWaiting: wholeNumber(32, [1, 100_000], 'maximum JSON bodies above 64 KiB of one Org that wait for a thread'),
+  batchCalls: wholeNumber(50, [1, 50], 'maximum calls of one batch'),
+  batchBodyBytes: wholeNumber(
+    1024 * 1024,
+    [1024, 64 * 1024 * 1024],
+    'maximum bytes of the body of a batch, with the bodies of all its calls',
+  ),
+  batchAnswerBytes: wholeNumber(
+    1024 * 1024,
+    [4096, 64 * 1024 * 1024],
+    'maximum bytes of the answer of one call in a batch; a larger one is left out',
+  ),
+  batchAnswersBytes: wholeNumber(
+    4 * 1024 * 1024,
+    [4096, 64 * 1024 * 1024],
+    'maximum bytes of all answers of a batch, of which those up to 4 KiB do not count; what exceeds it is left out',
+  ),
+  mcpBodyBytes: wholeNumber(128 * 1024, [1024, 1024 * 1024], 'maximum bytes of one message to the MCP server'),
+  mcpResultChars: wholeNumber(
+    40_000,
+    [2_000, 1_000_000],
+    'maximum characters of text that a tool of the MCP server answers; the rest is cut off, which the text says',
+  ),
+  mcpWaitSeconds: wholeNumber(
+    45,
+    [0, 600],
+    'seconds that a tool of the MCP server waits for a run before it answers that the run goes on',
+  ),
   mcpHosts: {
     help: 'host names besides that of COMMONPLACE_PUBLIC_URL by which the MCP server may be reached, comma-separated',
     parse: hostNames,
@@ -126,28 +110,28 @@ export const config = defineSettings({
     parse: hostNames,
     fallback: [] as string[],
   },
-  fileBytes: {
-    help: 'maximum bytes of one file, as the files service takes them',
-    parse: integer(1, Number.MAX_SAFE_INTEGER),
-    fallback: 5 * 1024 * 1024 * 1024,
-  },
-  inlineFileBytes: {
-    help: 'maximum bytes of a file that comes in the request itself, as the files service takes them',
-    parse: integer(1, Number.MAX_SAFE_INTEGER),
-    fallback: 5 * 1024 * 1024,
-  },
-  pageCacheBytes: {
-    help: 'maximum bytes of rendered published pages that a gateway caches',
-    parse: integer(0, 4 * 1024 * 1024 * 1024),
-    fallback: 32 * 1024 * 1024,
-  },
-  requestTimeoutMs: { help: 'milliseconds that a request may take', parse: integer(100, 600_000), fallback: 20_000 },
-  streamMs: {
-    help: 'milliseconds that a stream of server-sent events may last; its client comes back by itself',
-    parse: integer(1_000, 86_400_000),
-    fallback: 3_600_000,
-  },
-  searchTimeoutMs: { help: 'milliseconds that a search may take', parse: integer(100, 600_000), fallback: 10_000 },
+  fileBytes: wholeNumber(
+    5 * 1024 * 1024 * 1024,
+    [1, Number.MAX_SAFE_INTEGER],
+    'maximum bytes of one file, as the files service takes them',
+  ),
+  inlineFileBytes: wholeNumber(
+    5 * 1024 * 1024,
+    [1, Number.MAX_SAFE_INTEGER],
+    'maximum bytes of a file that comes in the request itself, as the files service takes them',
+  ),
+  pageCacheBytes: wholeNumber(
+    32 * 1024 * 1024,
+    [0, 4 * 1024 * 1024 * 1024],
+    'maximum bytes of rendered published pages that a gateway caches',
+  ),
+  requestTimeoutMs: wholeNumber(20_000, [100, 600_000], 'milliseconds that a request may take'),
+  streamMs: wholeNumber(
+    3_600_000,
+    [1_000, 86_400_000],
+    'milliseconds that a stream of server-sent events may last; its client comes back by itself',
+  ),
+  searchTimeoutMs: wholeNumber(10_000, [100, 600_000], 'milliseconds that a search may take'),
 });
 
 export type Settings = Values<typeof config>;

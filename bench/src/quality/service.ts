@@ -34,7 +34,7 @@ export async function openService(collection: Collection, embedder: Embedder, fo
   mkdirSync(folder, { recursive: true });
   const index = await openSqliteIndex({ path: join(folder, 'search.db'), keepAnswers: false });
   await fill(index, collection);
-  const chunkTokens = config.chunkTokens.fallback;
+  const chunkTokens = config.embeddingsChunkTokens.fallback;
   const work = startEmbedding({ index, embedder, chunkTokens, log: SILENT });
   while (work.stats().embedded < collection.documents.length) await sleep(100);
   const handlers = createSearchHandlers({

@@ -110,6 +110,15 @@ export function integer(min: number, max: number) {
   });
 }
 
+/**
+ * Declares a setting that is a whole number, by its default, its range and its help:
+ *
+ *     runSteps: wholeNumber(50, [1, 1000], 'maximum steps of one run'),
+ */
+export function wholeNumber(fallback: number, [min, max]: readonly [min: number, max: number], help: string) {
+  return { help, parse: integer(min, max), fallback };
+}
+
 export function oneOf<const T extends string>(...choices: T[]) {
   return shaped({ kind: 'choice', choices }, (value: string): T => {
     if (!(choices as string[]).includes(value)) throw new Error(`must be one of ${choices.join(', ')}`);

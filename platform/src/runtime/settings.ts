@@ -7,6 +7,7 @@ import {
   serversUrl,
   shaped,
   text,
+  wholeNumber,
 } from '@commonplace/kit/config';
 import { type Adoptable, STORE_KINDS } from '@commonplace/kit/installation';
 import { telemetrySettings } from '@commonplace/kit/telemetry';
@@ -23,11 +24,11 @@ export const processSettings = defineSettings({
     parse: integer(0, 2 ** 40),
     fallback: 64 * 2 ** 20,
   },
-  recordCacheChars: {
-    help: 'characters of JSON of the records that the embedded store keeps in memory; 0: none',
-    parse: integer(0, 2 ** 32),
-    fallback: 8 * 2 ** 20,
-  },
+  recordCacheChars: wholeNumber(
+    8 * 2 ** 20,
+    [0, 2 ** 32],
+    'characters of JSON of the records that the embedded store keeps in memory; 0: none',
+  ),
   adopt: {
     help: 'for one start: what to take over although it is not known to belong to this installation: files, index, events, keys; comma-separated',
     parse: shaped({ kind: 'text', pattern: `${ADOPTABLES}( *, *${ADOPTABLES})*` }, adoptable),
@@ -49,11 +50,11 @@ export const processSettings = defineSettings({
     fallback: undefined as string | undefined,
     secret: true,
   },
-  natsReplicas: {
-    help: 'servers of a NATS cluster that store each event, applied when its streams are created: 3 if one may fail',
-    parse: integer(1, 5),
-    fallback: 1,
-  },
+  natsReplicas: wholeNumber(
+    1,
+    [1, 5],
+    'servers of a NATS cluster that store each event, applied when its streams are created: 3 if one may fail',
+  ),
   plainConnections: {
     variable: PLAIN_CONNECTIONS,
     help: 'refuse: a start fails if a URL that the system connects to (MongoDB, NATS, bucket, Typesense, SMTP, models, collector) is not encrypted; allow',
@@ -71,12 +72,12 @@ export const processSettings = defineSettings({
     secret: true,
   },
   grpcHost: { help: 'address that a service of the mesh listens on', parse: text, fallback: '0.0.0.0' },
-  grpcPort: { help: 'port that a service of the mesh listens on', parse: integer(0, 65535), fallback: 9090 },
-  healthPort: {
-    help: 'port on which a service with a certificate reports its health to probes, which have none',
-    parse: integer(0, 65535),
-    fallback: 9091,
-  },
+  grpcPort: wholeNumber(9090, [0, 65535], 'port that a service of the mesh listens on'),
+  healthPort: wholeNumber(
+    9091,
+    [0, 65535],
+    'port on which a service with a certificate reports its health to probes, which have none',
+  ),
   tlsCert: {
     help: 'file with the certificate that this process shows the others of the mesh; needs COMMONPLACE_TLS_KEY and _CA',
     parse: text,
@@ -93,16 +94,16 @@ export const processSettings = defineSettings({
     parse: text,
     fallback: '{service}',
   },
-  maxConcurrent: {
-    help: 'maximum number of concurrent calls; more are refused, background work and writes first; 0: no limit',
-    parse: integer(0, 1_000_000),
-    fallback: 1000,
-  },
-  maxLoopDelayMs: {
-    help: 'milliseconds that work may queue in a process before it refuses some, background work first; 0: no limit',
-    parse: integer(0, 60_000),
-    fallback: 500,
-  },
+  maxConcurrent: wholeNumber(
+    1000,
+    [0, 1_000_000],
+    'maximum number of concurrent calls; more are refused, background work and writes first; 0: no limit',
+  ),
+  maxLoopDelayMs: wholeNumber(
+    500,
+    [0, 60_000],
+    'milliseconds that work may queue in a process before it refuses some, background work first; 0: no limit',
+  ),
   serviceAddress: {
     help: 'gRPC target of the other services; {service} is replaced by their name',
     parse: text,

@@ -506,7 +506,7 @@ describe('a change', () => {
     const work = stage.store.begin();
     const by = { type: 'user', id: ada.userId, name: 'Ada' } as const;
     const run = await startRun(
-      { runs, lanes, settings: { queuedRuns: 10, runDays: 30 } } as never,
+      { runs, lanes, settings: { automationQueue: 10, automationRunDays: 30 } } as never,
       automation,
       { id: newId(), trigger: { type: 'manual', by }, input: {} },
       work,

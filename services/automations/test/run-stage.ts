@@ -286,7 +286,7 @@ export async function openRunStage(settings: NodeJS.ProcessEnv = {}) {
           },
           ...{ input: {}, ...request },
         };
-        const parts = { ...records, settings: { queuedRuns: 3, runDays: 30 } };
+        const parts = { ...records, settings: { automationQueue: 3, automationRunDays: 30 } };
         return startRun(parts, automation, whole, work, Date.now() + state.ahead);
       }),
     async change(automation: Pick<AutomationRecord, 'id'>, changes: Partial<AutomationRecord>) {

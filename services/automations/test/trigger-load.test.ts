@@ -43,7 +43,7 @@ test(`${EVENTS} events are matched with ${AUTOMATIONS} automations, and other ev
         return memberships.of(...given);
       },
     },
-    records: { runs: records.runs, lanes: records.lanes, settings: { queuedRuns: 1_000, runDays: 30 } },
+    records: { runs: records.runs, lanes: records.lanes, settings: { automationQueue: 1_000, automationRunDays: 30 } },
     systemCall: stage.stage.own.systemCall,
   };
   const begin = performance.now();

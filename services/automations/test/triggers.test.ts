@@ -70,7 +70,7 @@ describe('events', () => {
   async function consumerParts() {
     const { store, bus, stage: own } = stage;
     const { automations, turns, runs, lanes } = stage.records;
-    const records = { runs, lanes, settings: { queuedRuns: 1_000, runDays: 30 } };
+    const records = { runs, lanes, settings: { automationQueue: 1_000, automationRunDays: 30 } };
     return {
       ...{ store, automations, turns, records, now: Date.now, systemCall: own.own.systemCall },
       active: new ActiveTriggers({ store, bus, automations }),

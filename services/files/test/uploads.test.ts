@@ -18,7 +18,7 @@ let played: TestParts;
 let uploads: ReturnType<typeof createUploadHandlers>;
 beforeAll(async () => {
   played = await openParts();
-  uploads = createUploadHandlers(played.other({ settings: { ...played.parts.settings, singleBytes: LIMIT } }));
+  uploads = createUploadHandlers(played.other({ settings: { ...played.parts.settings, singleUploadBytes: LIMIT } }));
 });
 afterAll(async () => {
   await uploads.close();
@@ -69,7 +69,7 @@ test.each([
 
 describe('a file has at most COMMONPLACE_FILE_BYTES, however it comes:', () => {
   const FILE_BYTES = 500;
-  const limited = () => ({ ...played.parts.settings, fileBytes: FILE_BYTES, singleBytes: LIMIT });
+  const limited = () => ({ ...played.parts.settings, fileBytes: FILE_BYTES, singleUploadBytes: LIMIT });
   const details = { limit: FILE_BYTES, setting: 'COMMONPLACE_FILE_BYTES' };
   const refusal = { reason: 'payload_too_large', details };
   const guard = { check: (url: string) => new URL(url) };

@@ -1,4 +1,4 @@
-import { defineSettings, integer, oneOf, shaped, text, type Values } from '@commonplace/kit/config';
+import { defineSettings, oneOf, shaped, text, type Values, wholeNumber } from '@commonplace/kit/config';
 import { IPV6_PREFIX } from '@commonplace/kit/network';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { PUBLIC_URL } from '@commonplace/platform/settings';
@@ -25,16 +25,16 @@ export const config = defineSettings({
     parse: oneOf('invite', 'open', 'closed'),
     fallback: 'invite' as const,
   },
-  signUpsPerNetwork: {
-    help: 'maximum accounts per hour that one network may create without an invitation',
-    parse: integer(1, 1_000_000),
-    fallback: 60,
-  },
-  signUpsPerHour: {
-    help: 'maximum accounts per hour that all networks together may create without an invitation',
-    parse: integer(1, 1_000_000),
-    fallback: 600,
-  },
+  signUpsPerNetwork: wholeNumber(
+    60,
+    [1, 1_000_000],
+    'maximum accounts per hour that one network may create without an invitation',
+  ),
+  signUpsPerHour: wholeNumber(
+    600,
+    [1, 1_000_000],
+    'maximum accounts per hour that all networks together may create without an invitation',
+  ),
   unlimited: {
     variable: 'COMMONPLACE_RATE_LIMITS',
     help: "'off' also switches off the limits on sign-ups",
@@ -43,76 +43,60 @@ export const config = defineSettings({
     fallback: false,
   },
   ipv6Prefix: IPV6_PREFIX,
-  sessionsPerPerson: {
-    help: 'maximum browser sessions of one person; a further one ends the oldest',
-    parse: integer(1, MAX_SESSIONS),
-    fallback: 50,
-  },
-  sessionIdleHours: {
-    help: 'hours without a request after which a browser session ends',
-    parse: integer(1, 24 * 365),
-    fallback: 12,
-  },
-  sessionDays: {
-    help: 'days after which a browser session ends even if it is used',
-    parse: integer(1, 365),
-    fallback: 30,
-  },
-  signInTries: {
-    help: 'failed sign-ins in 15 minutes for one account from one network; 5 times as many for a network, 10 times for an account',
-    parse: integer(1, 1_000_000),
-    fallback: 10,
-  },
-  passwordMinLength: { help: 'minimum number of characters of a new password', parse: integer(8, 64), fallback: 8 },
+  sessionsPerPerson: wholeNumber(
+    50,
+    [1, MAX_SESSIONS],
+    'maximum browser sessions of one person; a further one ends the oldest',
+  ),
+  sessionIdleHours: wholeNumber(12, [1, 24 * 365], 'hours without a request after which a browser session ends'),
+  sessionDays: wholeNumber(30, [1, 365], 'days after which a browser session ends even if it is used'),
+  signInTries: wholeNumber(
+    10,
+    [1, 1_000_000],
+    'failed sign-ins in 15 minutes for one account from one network; 5 times as many for a network, 10 times for an account',
+  ),
+  passwordMinLength: wholeNumber(8, [8, 64], 'minimum number of characters of a new password'),
   breachedPasswords: {
     help: 'file of breached passwords, which are refused: SHA-1 hashes in ascending order, as haveibeenpwned.com offers them',
     parse: text,
     fallback: undefined as string | undefined,
   },
-  resetMinutes: {
-    help: 'minutes that a link to reset a password is valid; it works once',
-    parse: integer(5, 24 * 60),
-    fallback: 60,
-  },
-  reauthenticationMinutes: {
-    help: 'minutes after a sign-in in which a session may make sensitive changes without reauthentication',
-    parse: integer(1, 24 * 60),
-    fallback: 30,
-  },
+  resetMinutes: wholeNumber(60, [5, 24 * 60], 'minutes that a link to reset a password is valid; it works once'),
+  reauthenticationMinutes: wholeNumber(
+    30,
+    [1, 24 * 60],
+    'minutes after a sign-in in which a session may make sensitive changes without reauthentication',
+  ),
   secondFactor: {
     help: 'required: sessions of local accounts can only set up a second factor until they have one; optional',
     parse: oneOf('optional', 'required'),
     fallback: 'optional' as const,
   },
-  passkeysPerPerson: {
-    help: 'maximum passkeys of one person; 0: none can be added',
-    parse: integer(0, MAX_PASSKEYS),
-    fallback: 20,
-  },
-  mailRequests: {
-    help: 'maximum password-reset and verification e-mails per hour for one address; 10 times as many for a network',
-    parse: integer(1, 10_000),
-    fallback: 5,
-  },
+  passkeysPerPerson: wholeNumber(20, [0, MAX_PASSKEYS], 'maximum passkeys of one person; 0: none can be added'),
+  mailRequests: wholeNumber(
+    5,
+    [1, 10_000],
+    'maximum password-reset and verification e-mails per hour for one address; 10 times as many for a network',
+  ),
   publicUrl: PUBLIC_URL,
   ...MAIL_SETTINGS,
-  keysPerPerson: { help: 'maximum Personal API keys of one person', parse: integer(0, 10_000), fallback: 50 },
-  keysPerOrg: { help: 'maximum API keys of one Org', parse: integer(0, 10_000), fallback: 200 },
-  keyLifetimeDays: {
-    help: 'default lifetime in days of a new API key whose request names no expiry; 0: it does not expire',
-    parse: integer(0, 36_500),
-    fallback: 90,
-  },
-  maxKeyLifetimeDays: {
-    help: 'maximum lifetime in days of a new API key, besides the limit of its Org; 0: no limit',
-    parse: integer(0, 36_500),
-    fallback: 0,
-  },
-  formerKeyHours: {
-    help: 'hours that the secret of an API key works on after the key was rotated; 0: it ends at once',
-    parse: integer(0, 24 * 90),
-    fallback: 24,
-  },
+  keysPerPerson: wholeNumber(50, [0, 10_000], 'maximum Personal API keys of one person'),
+  keysPerOrg: wholeNumber(200, [0, 10_000], 'maximum API keys of one Org'),
+  keyLifetimeDays: wholeNumber(
+    90,
+    [0, 36_500],
+    'default lifetime in days of a new API key whose request names no expiry; 0: it does not expire',
+  ),
+  maxKeyLifetimeDays: wholeNumber(
+    0,
+    [0, 36_500],
+    'maximum lifetime in days of a new API key, besides the limit of its Org; 0: no limit',
+  ),
+  formerKeyHours: wholeNumber(
+    24,
+    [0, 24 * 90],
+    'hours that the secret of an API key works on after the key was rotated; 0: it ends at once',
+  ),
   oidcIssuer: {
     help: 'identity provider that people sign in with in a browser; COMMONPLACE_OIDC_ISSUERS determines what it may do',
     parse: shaped({ kind: 'url', schemes: ['https', 'http'], plainOnLoopback: true }, parseIssuerUrl),
@@ -129,8 +113,7 @@ export const config = defineSettings({
     fallback: undefined as string | undefined,
     secret: true,
   },
-  issuers: {
-    variable: 'COMMONPLACE_OIDC_ISSUERS',
+  oidcIssuers: {
     help: 'identity providers whose tokens are accepted: issuer|audience,… or a JSON list (see the README of identity)',
     parse: shaped({ kind: 'text', pattern: ISSUERS }, parseIssuers),
     fallback: [] as readonly Issuer[],

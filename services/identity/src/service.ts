@@ -90,7 +90,7 @@ export async function startIdentity(
   const credentials = createCredentials({
     session: createSessionReader(sessions, users, { settings }),
     apiKey: createKeyReader({ store, keys: apiKeys, users, memberships, peppers, background, audit, now }),
-    bearer: createBearerReader(settings.issuers, homes, { store, users, identities, directory, now }),
+    bearer: createBearerReader(settings.oidcIssuers, homes, { store, users, identities, directory, now }),
   });
   const usages = await store.collection(usageCollection('limits'));
   const limits = createStoredLimit({ store, records: usages, now });

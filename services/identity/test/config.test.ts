@@ -14,7 +14,7 @@ describe('settings', () => {
 
   test('default to invitations, 12 hours and 30 days', () => {
     const values = readConfig(config, { COMMONPLACE_SECRET_KEY: SECRET });
-    expect(values).toMatchObject({ signUp: 'invite', sessionIdleHours: 12, sessionDays: 30, issuers: [] });
+    expect(values).toMatchObject({ signUp: 'invite', sessionIdleHours: 12, sessionDays: 30, oidcIssuers: [] });
   });
 });
 

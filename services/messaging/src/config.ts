@@ -1,56 +1,37 @@
-import { defineSettings, integer, type Values } from '@commonplace/kit/config';
+import { defineSettings, type Values, wholeNumber } from '@commonplace/kit/config';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { PUBLIC_URL } from '@commonplace/platform/settings';
 
 export const config = defineSettings({
   publicUrl: PUBLIC_URL,
-  readDays: {
-    variable: 'COMMONPLACE_NOTIFICATION_DAYS',
-    help: 'days that a notification is kept after it was read',
-    parse: integer(1, 3650),
-    fallback: 90,
-  },
-  perPerson: {
-    variable: 'COMMONPLACE_NOTIFICATIONS_PER_PERSON',
-    help: 'maximum notifications of one tenant that a person has; the oldest are deleted first',
-    parse: integer(10, 10_000),
-    fallback: 1000,
-  },
-  auditDays: { help: 'days that audit events are kept', parse: integer(1, 3650), fallback: 400 },
-  auditDenialsPerHour: {
-    help: 'maximum denials and failures per hour in the audit log of one tenant; further ones are only logged by the process',
-    parse: integer(1, 1_000_000),
-    fallback: 200,
-  },
-  groupMembers: { help: 'maximum members of a group conversation', parse: integer(2, 10_000), fallback: 100 },
-  channelMembers: { help: 'maximum members of a channel', parse: integer(2, 100_000), fallback: 10_000 },
-  conversationsPerTenant: {
-    variable: 'COMMONPLACE_CONVERSATIONS',
-    help: 'maximum conversations of one tenant',
-    parse: integer(1, 10_000_000),
-    fallback: 100_000,
-  },
-  messageAttachments: { help: 'maximum attachments of one message', parse: integer(1, 100), fallback: 10 },
-  messageMentions: {
-    help: 'maximum people and agents that one message mentions',
-    parse: integer(1, 100),
-    fallback: 50,
-  },
-  mentionAllSeconds: {
-    help: 'seconds between two mentions of everybody in one conversation',
-    parse: integer(0, 86_400),
-    fallback: 60,
-  },
-  eventKeepSeconds: {
-    help: 'seconds after its last event within which a stream of events can be resumed; later it starts over',
-    parse: integer(60, 86_400),
-    fallback: 3_600,
-  },
-  eventStreamBuffer: {
-    help: 'maximum pending events of one reader of a stream; a reader with more is disconnected and resumes when it reconnects',
-    parse: integer(10, 100_000),
-    fallback: 1_000,
-  },
+  notificationDays: wholeNumber(90, [1, 3650], 'days that a notification is kept after it was read'),
+  notificationsPerPerson: wholeNumber(
+    1000,
+    [10, 10_000],
+    'maximum notifications of one tenant that a person has; the oldest are deleted first',
+  ),
+  auditDays: wholeNumber(400, [1, 3650], 'days that audit events are kept'),
+  auditDenialsPerHour: wholeNumber(
+    200,
+    [1, 1_000_000],
+    'maximum denials and failures per hour in the audit log of one tenant; further ones are only logged by the process',
+  ),
+  groupMembers: wholeNumber(100, [2, 10_000], 'maximum members of a group conversation'),
+  channelMembers: wholeNumber(10_000, [2, 100_000], 'maximum members of a channel'),
+  conversations: wholeNumber(100_000, [1, 10_000_000], 'maximum conversations of one tenant'),
+  messageAttachments: wholeNumber(10, [1, 100], 'maximum attachments of one message'),
+  messageMentions: wholeNumber(50, [1, 100], 'maximum people and agents that one message mentions'),
+  mentionAllSeconds: wholeNumber(60, [0, 86_400], 'seconds between two mentions of everybody in one conversation'),
+  eventKeepSeconds: wholeNumber(
+    3_600,
+    [60, 86_400],
+    'seconds after its last event within which a stream of events can be resumed; later it starts over',
+  ),
+  eventStreamBuffer: wholeNumber(
+    1_000,
+    [10, 100_000],
+    'maximum pending events of one reader of a stream; a reader with more is disconnected and resumes when it reconnects',
+  ),
   ...MAIL_SETTINGS,
 });
 

@@ -258,7 +258,7 @@ describe('an incoming event', () => {
   async function parts() {
     const { store } = stage.stage.host;
     return {
-      settings: { publicUrl: '', perPerson: 20 },
+      settings: { publicUrl: '', notificationsPerPerson: 20 },
       store,
       notifications: await store.collection(notificationCollection),
       seenEvents: await store.collection(seenEventCollection),

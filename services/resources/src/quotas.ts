@@ -62,7 +62,7 @@ export async function openQuotas(store: Store, settings: Settings, counted: Coun
     ),
     accessRequests: createQuota(records, {
       name: 'access_requests',
-      limit: settings.accessRequests,
+      limit: settings.accessRequestsPerHour,
       count: (requesterId) => counted.accessRequests.count({ requesterId, createdAt: { gt: anHourAgo() } }),
       // `requestAccess` has already refused sequential requests with the exact time; this bounds concurrent ones.
       refuse: (limit) => tooManyRequests(limit, 60),

@@ -1,4 +1,4 @@
-import { defineSettings, integer, list, shaped, text, url } from '@commonplace/kit/config';
+import { defineSettings, list, shaped, text, url, wholeNumber } from '@commonplace/kit/config';
 import { embeddingSettings } from './embedding/settings.js';
 
 const URL_PATTERN = 'https?://[^,\\s]+';
@@ -13,30 +13,27 @@ const prefix = shaped({ kind: 'text', pattern: PREFIX_PATTERN }, (value: string)
 });
 
 export const config = defineSettings({
-  indexBatch: { help: 'events that the index handles at once', parse: integer(1, 1000), fallback: 100 },
-  indexCheckMinutes: {
-    help: 'minutes between two checks that compare the index with the tree and repair it; 0 for none',
-    parse: integer(0, 10_080),
-    fallback: 60,
-  },
-  chunkTokens: {
-    variable: 'COMMONPLACE_EMBEDDINGS_CHUNK_TOKENS',
-    help: 'tokens of a text that are embedded as one passage; after a change everything is embedded again',
-    parse: integer(50, 2000),
-    fallback: 256,
-  },
-  queryTimeoutMs: {
-    variable: 'COMMONPLACE_EMBEDDINGS_QUERY_MS',
-    help: 'milliseconds after which a search continues without the embedding of its query',
-    parse: integer(10, 60_000),
-    fallback: 3000,
-  },
-  vectorMemory: {
-    variable: 'COMMONPLACE_VECTOR_MEMORY_MB',
-    help: 'maximum megabytes of vectors that are kept in memory while they are searched; further ones are read from the file',
-    parse: integer(0, 100_000),
-    fallback: 256,
-  },
+  indexBatch: wholeNumber(100, [1, 1000], 'events that the index handles at once'),
+  indexCheckMinutes: wholeNumber(
+    60,
+    [0, 10_080],
+    'minutes between two checks that compare the index with the tree and repair it; 0 for none',
+  ),
+  embeddingsChunkTokens: wholeNumber(
+    256,
+    [50, 2000],
+    'tokens of a text that are embedded as one passage; after a change everything is embedded again',
+  ),
+  embeddingsQueryMs: wholeNumber(
+    3000,
+    [10, 60_000],
+    'milliseconds after which a search continues without the embedding of its query',
+  ),
+  vectorMemoryMb: wholeNumber(
+    256,
+    [0, 100_000],
+    'maximum megabytes of vectors that are kept in memory while they are searched; further ones are read from the file',
+  ),
   typesenseUrl: {
     common: 'search server, not the data folder',
     help: 'Typesense server that keeps the search index, instead of the data folder; the nodes of a cluster separated by commas',

@@ -15,7 +15,7 @@ export interface OpenedIndex {
 
 /** Opens the configured index: on Typesense servers, or in a file in the data directory. */
 export async function openIndex(settings: Values<typeof config>, dataDir: string): Promise<OpenedIndex> {
-  const { typesenseUrl: urls, typesenseApiKey: apiKey, typesensePrefix: prefix, vectorMemory } = settings;
+  const { typesenseUrl: urls, typesenseApiKey: apiKey, typesensePrefix: prefix, vectorMemoryMb } = settings;
   if ((urls === undefined) !== (apiKey === undefined)) {
     throw new ConfigError([
       'COMMONPLACE_TYPESENSE_URL and COMMONPLACE_TYPESENSE_API_KEY go together: set both or neither',
@@ -26,7 +26,7 @@ export async function openIndex(settings: Values<typeof config>, dataDir: string
     return { index: openTypesenseIndex({ urls, apiKey, prefix }), shared: true };
   }
   const lock = lockFolder(dataDir);
-  const limits = { ...DEFAULT_LIMITS, vectors: vectorMemory * 2 ** 20 };
+  const limits = { ...DEFAULT_LIMITS, vectors: vectorMemoryMb * 2 ** 20 };
   const index = await openSqliteIndex({ path: join(dataDir, INDEX_FILE), limits });
   const close = () => index.close().finally(() => lock.release());
   return { index: { ...index, close }, shared: false };

@@ -42,7 +42,7 @@ export const search: ServiceModule = searchService((host) => openEmbedders(host.
 
 async function start(host: SearchHost, open: OpenEmbedders): ReturnType<ServiceModule['start']> {
   const settings = host.settings(config);
-  const { indexBatch, chunkTokens, queryTimeoutMs } = settings;
+  const { indexBatch, embeddingsChunkTokens: chunkTokens, embeddingsQueryMs } = settings;
   const { bus, log, systemCall } = host;
   const resources = host.client(contracts.index);
   const opened = await openIndex(settings, host.dataDir);
@@ -55,7 +55,7 @@ async function start(host: SearchHost, open: OpenEmbedders): ReturnType<ServiceM
   const indexer = createIndexer({ index, resources, systemCall, log, changed, signal: stop.signal });
   const rebuilds = await openRebuilds(host, indexer);
   const usage = createUsageRecorder({ metering: host.client(contracts.metering), systemCall, log });
-  const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), queryTimeoutMs);
+  const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), embeddingsQueryMs);
   let subscription: Subscription | undefined;
   let built: Promise<void> | undefined;
   let unobserve = () => {};

@@ -1,4 +1,4 @@
-import { defineSettings, integer, list, oneOf, type Setting, text, type Values } from '@commonplace/kit/config';
+import { defineSettings, list, oneOf, type Setting, text, type Values, wholeNumber } from '@commonplace/kit/config';
 import { SECRETS_KEY } from '@commonplace/kit/secrets';
 import { MAIL_SETTINGS } from '@commonplace/platform/mail';
 import { OUTGOING_SETTINGS } from '@commonplace/platform/settings';
@@ -6,24 +6,11 @@ import { OAUTH_TYPES, type OAuthSystem, type OAuthType, parseEndpoint } from './
 
 export const config = defineSettings({
   ...OUTGOING_SETTINGS,
-  orgMembers: {
-    help: 'maximum members of one Org, open invitations included',
-    parse: integer(1, 1_000_000),
-    fallback: 10_000,
-  },
-  orgGroups: { help: 'maximum groups of one Org', parse: integer(1, 100_000), fallback: 1000 },
-  groupMembers: {
-    variable: 'COMMONPLACE_ORG_GROUP_MEMBERS',
-    help: 'maximum members of one group of an Org',
-    parse: integer(1, 1_000_000),
-    fallback: 5000,
-  },
-  groupsOfPerson: { help: 'maximum groups of an Org that one person is in', parse: integer(1, 1000), fallback: 100 },
-  orgRetentionDays: {
-    help: 'days that a deleted Org is kept and can be restored',
-    parse: integer(0, 3650),
-    fallback: 30,
-  },
+  orgMembers: wholeNumber(10_000, [1, 1_000_000], 'maximum members of one Org, open invitations included'),
+  orgGroups: wholeNumber(1000, [1, 100_000], 'maximum groups of one Org'),
+  orgGroupMembers: wholeNumber(5000, [1, 1_000_000], 'maximum members of one group of an Org'),
+  groupsOfPerson: wholeNumber(100, [1, 1000], 'maximum groups of an Org that one person is in'),
+  orgRetentionDays: wholeNumber(30, [0, 3650], 'days that a deleted Org is kept and can be restored'),
   credits: {
     help: 'whose credits are limited: `granted`, tenants that have received a grant; `metered`, all',
     parse: oneOf('granted', 'metered'),

@@ -1,4 +1,4 @@
-import { defineSettings, integer, shaped, text, url } from '@commonplace/kit/config';
+import { defineSettings, shaped, text, url, wholeNumber } from '@commonplace/kit/config';
 import { parseModelList, type RemoteModel } from './model-list.js';
 
 const MODEL = '[^\\s,\\[\\]{}]{1,200}';
@@ -25,14 +25,6 @@ export const chatModelSettings = defineSettings({
     parse: shaped({ kind: 'text', pattern: MODELS }, parseModelList),
     fallback: [] as readonly RemoteModel[],
   },
-  chatTimeoutSeconds: {
-    help: 'seconds after which a call of a chat model is given up',
-    parse: integer(1, 3600),
-    fallback: 600,
-  },
-  chatIdleSeconds: {
-    help: 'seconds without a byte after which a streamed reply is given up',
-    parse: integer(1, 3600),
-    fallback: 120,
-  },
+  chatTimeoutSeconds: wholeNumber(600, [1, 3600], 'seconds after which a call of a chat model is given up'),
+  chatIdleSeconds: wholeNumber(120, [1, 3600], 'seconds without a byte after which a streamed reply is given up'),
 });

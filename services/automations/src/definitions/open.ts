@@ -13,7 +13,7 @@ export async function openDefinitions(
   const automations = await store.collection(automationCollection);
   const quota = createQuota(await store.collection(quotaCollection), {
     name: 'automations',
-    limit: settings.perWorkspace,
+    limit: settings.automations,
     count: (workspaceId) => automations.count({ workspaceId }),
     refuse: (limit) => LimitReached({ limit, what: 'automations of one workspace' }),
   });

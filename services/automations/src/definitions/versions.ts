@@ -27,7 +27,7 @@ export async function retireDefinition(
 ): Promise<void> {
   const record = await work.get(definitions, definitionId(id, definitionVersion));
   if (record === undefined) return;
-  const days = QUEUE_DAYS + maxRunDays(definition) + settings.runDays;
+  const days = QUEUE_DAYS + maxRunDays(definition) + settings.automationRunDays;
   work.replace(definitions, record, { ...record, deleteAt: new Date(now() + days * DAY_MS).toISOString() });
 }
 

@@ -50,7 +50,7 @@ async function countFailure(
 ) {
   const automation = await work.get(automations, run.automationId);
   const failures = lane?.failureCount ?? 0;
-  const disabled = automation?.isActive === true && failures >= settings.disableAfter;
+  const disabled = automation?.isActive === true && failures >= settings.automationFailures;
   if (automation !== undefined && disabled) {
     const updated = { updatedAt: at, updatedBy: systemActor('automations') };
     work.replace(automations, automation, { ...automation, ...updated, isActive: false, disabledAt: at });

@@ -115,8 +115,8 @@ async function run(
 ): Promise<AutomationRunRecord> {
   if (!automation.isActive && !dryRun) throw AutomationInactive();
   if (!dryRun) await requireRoom(parts, automation);
-  const { inputBytes } = parts.settings;
-  if (bytes.length > inputBytes) throw invalidField('input', 'invalid_value', `input ${tooLarge(inputBytes)}`);
+  const { automationInputBytes: limit } = parts.settings;
+  if (bytes.length > limit) throw invalidField('input', 'invalid_value', `input ${tooLarge(limit)}`);
   const value: unknown = bytes.length === 0 ? {} : JSON.parse(bytes.toString());
   const given = isObject(value) ? value : {};
   const { chain = [] } = context.caller;
@@ -139,7 +139,8 @@ async function requireRoom({ lanes, settings }: RunParts, { id, definition }: Au
   if (definition.concurrency === 'skip') return;
   const { active = 0, queued = 0 } = (await lanes.get(id)) ?? {};
   const waiting = definition.concurrency === 'queue' ? queued : active - 1;
-  if (waiting >= settings.queuedRuns) throw LimitReached({ limit: settings.queuedRuns, what: 'runs that wait' });
+  if (waiting >= settings.automationQueue)
+    throw LimitReached({ limit: settings.automationQueue, what: 'runs that wait' });
 }
 
 function actsAsOf({ definition }: AutomationRecord, { caller }: CallContext): { readonly actsAs?: ActsAs } {

@@ -9,7 +9,7 @@ import type { AutomationRunRecord, SkipReason, StoredRunTrigger, Taint } from '.
 import { deleteAfter } from './retention.js';
 
 export interface RunRecords extends LaneParts {
-  readonly settings: Pick<Settings, 'queuedRuns' | 'runDays'>;
+  readonly settings: Pick<Settings, 'automationQueue' | 'automationRunDays'>;
 }
 
 /** A request to start a run of an automation. */
@@ -51,7 +51,7 @@ export async function startRun(
   const lane = found ?? { id, tenant, lastSeq: 0, active: 0, queued: 0, failureCount: 0 };
   const seq = lane.lastSeq + 1;
   const admission =
-    request.skipReason ?? (request.dryRun ? 'due' : admit(definition.concurrency, lane, settings.queuedRuns));
+    request.skipReason ?? (request.dryRun ? 'due' : admit(definition.concurrency, lane, settings.automationQueue));
   const run = work.insert(runs, newRun(automation, request, seq, admission, settings, now));
   const counted = request.dryRun
     ? {}

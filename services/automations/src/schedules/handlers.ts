@@ -104,7 +104,12 @@ async function create(
   const { caller, work, actor: createdBy } = context;
   const timezone = request.timezone ?? (await timezoneOf(parts, workspaceId, context));
   const now = parts.now();
-  const fields = readNewSchedule(request, { targetType, timezone, now, inputBytes: parts.settings.inputBytes });
+  const fields = readNewSchedule(request, {
+    targetType,
+    timezone,
+    now,
+    inputBytes: parts.settings.automationInputBytes,
+  });
   await requireDelivery(parts, fields.deliverTo, { orgId }, context);
   await requireAttachments(parts, { targetType, ...fields }, context);
   await parts.quota.reserve(work, workspaceId);

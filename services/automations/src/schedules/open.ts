@@ -50,7 +50,7 @@ async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
     lanes: await store.collection(laneCollection),
     quota: createQuota(await store.collection(quotaCollection), {
       name: 'schedules',
-      limit: settings.schedulesPerWorkspace,
+      limit: settings.schedules,
       count: (workspaceId) => schedules.count({ workspaceId }),
       refuse: (limit) => LimitReached({ limit, what: 'schedules in a workspace' }),
     }),

@@ -71,7 +71,7 @@ async function changedSchedule(
   const now = parts.now();
   const fields = readChange(request, before, {
     ...{ targetType: target.type, runCount, now },
-    inputBytes: parts.settings.inputBytes,
+    inputBytes: parts.settings.automationInputBytes,
   });
   const changes = new Set(mask.map((path) => path.split('.')[0]));
   if (changes.has('deliver_to')) await requireDelivery(parts, fields.deliverTo, before, context);

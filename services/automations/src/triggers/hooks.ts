@@ -52,7 +52,7 @@ function createHookHandlers(parts: HookParts): Handlers<AutomationHookService> {
     async triggerAutomation(request, context) {
       const automation = await findByToken(parts, request.token);
       const archived = await isArchived(parts, automation);
-      const limit = parts.settings.hookBytes;
+      const limit = parts.settings.automationHookBytes;
       if (Buffer.byteLength(request.body) > limit) throw PayloadTooLarge({ limit });
       if (request.payload.length > MAX_PAYLOAD_BYTES) throw PayloadTooLarge({ limit: MAX_PAYLOAD_BYTES });
       const hook = readHookRequest(request);

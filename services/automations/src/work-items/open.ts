@@ -21,7 +21,7 @@ export async function openWorkItems(shared: Shared): Promise<Feature> {
     numbers: new NumberSource(store, records),
     quota: createQuota(await store.collection(quotaCollection), {
       name: 'work_items',
-      limit: settings.workItemsPerWorkspace,
+      limit: settings.workItems,
       count: (workspaceId) => records.items.count({ workspaceId }),
       refuse: (limit) => LimitReached({ limit, what: 'work items in one workspace' }),
     }),

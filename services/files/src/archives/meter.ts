@@ -13,7 +13,7 @@ export function archiveMeter(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>):
   return async (bytes) => {
     passed += bytes;
     const more = passed - (hold.record.heldBytes ?? 0);
-    if (parts.settings.quotaBytes === undefined || more <= 0) return;
+    if (parts.settings.storageQuotaBytes === undefined || more <= 0) return;
     try {
       await reserve(parts, hold, more);
     } catch (error) {

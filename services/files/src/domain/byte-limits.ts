@@ -10,8 +10,8 @@ export type AnyByteLimit = Pick<ByteLimit, 'bytes'> & Partial<ByteLimit>;
 /** The settings that limit bytes. */
 interface ByteSettings {
   readonly fileBytes: number;
-  readonly inlineBytes: number;
-  readonly singleBytes: number;
+  readonly inlineFileBytes: number;
+  readonly singleUploadBytes: number;
   readonly importArchiveBytes: number;
   readonly importImageBytes: number;
 }
@@ -24,7 +24,7 @@ export const fileLimit = ({ fileBytes }: ByteSettings): ByteLimit => ({
 
 /** Returns the limit of a file that is contained in a request. */
 export const inlineLimit = (settings: ByteSettings): ByteLimit =>
-  lowest(fileLimit(settings), { bytes: settings.inlineBytes, setting: 'COMMONPLACE_INLINE_FILE_BYTES' });
+  lowest(fileLimit(settings), { bytes: settings.inlineFileBytes, setting: 'COMMONPLACE_INLINE_FILE_BYTES' });
 
 /** Returns the limit of the source of an import that is uploaded. */
 export const sourceLimit = (settings: ByteSettings): ByteLimit =>
@@ -33,7 +33,7 @@ export const sourceLimit = (settings: ByteSettings): ByteLimit =>
 /** Returns the limit of an upload of which no size was announced: of a file, or of the source of an import. */
 export const unannouncedLimit = (settings: ByteSettings, isSource: boolean): ByteLimit =>
   lowest(isSource ? sourceLimit(settings) : fileLimit(settings), {
-    bytes: settings.singleBytes,
+    bytes: settings.singleUploadBytes,
     setting: 'COMMONPLACE_SINGLE_UPLOAD_BYTES',
   });
 

@@ -86,7 +86,7 @@ async function supersede(parts: StorageParts, work: UnitOfWork, file: FileBefore
   if (file.versionId === undefined) return;
   const before = await work.get(parts.versions, file.versionId);
   if (before !== undefined) work.replace(parts.versions, before, { ...before, superseded: true });
-  const number = { lte: (file.versions ?? 0) + 1 - parts.settings.versions };
+  const number = { lte: (file.versions ?? 0) + 1 - parts.settings.fileVersions };
   const old = await parts.versions.find({ where: { fileId: file.id, number }, sort: ['number'], limit: 100 });
   for (const version of old) if (version.id !== file.versionId) await releaseVersion(parts, work, version);
 }

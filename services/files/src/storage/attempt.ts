@@ -19,7 +19,7 @@ export async function beginAttempt(
   const { fileId, revision, blobId } = about;
   const { process } = parts;
   const id = attemptId(about);
-  const reserved = parts.settings.quotaBytes === undefined || !reservation?.bytes ? undefined : reservation;
+  const reserved = parts.settings.storageQuotaBytes === undefined || !reservation?.bytes ? undefined : reservation;
   return inWork(parts.store, async (work) => {
     const present = await work.get(parts.intents, id);
     if (present !== undefined) return work.replace(parts.intents, present, { ...present, process, until });

@@ -32,8 +32,11 @@ export function releaseBytes(
 }
 
 /** Returns an account's limit in bytes, or undefined for no limit. */
-function limitOf({ quotaBytes, temporaryBytes }: StorageParts['settings'], account: Reservation['account']) {
-  return account === 'files' || quotaBytes === undefined ? quotaBytes : (temporaryBytes ?? quotaBytes);
+function limitOf(
+  { storageQuotaBytes: quotaBytes, temporaryStorageBytes }: StorageParts['settings'],
+  account: Reservation['account'],
+) {
+  return account === 'files' || quotaBytes === undefined ? quotaBytes : (temporaryStorageBytes ?? quotaBytes);
 }
 
 /**
@@ -92,7 +95,7 @@ export function createMeter(
   return {
     async admit(bytes) {
       passed += bytes;
-      if (parts.settings.quotaBytes === undefined || passed <= reserved) return;
+      if (parts.settings.storageQuotaBytes === undefined || passed <= reserved) return;
       const needed = passed - reserved;
       const step = Math.max(needed, Math.min(passed, MAX_STEP_BYTES));
       try {

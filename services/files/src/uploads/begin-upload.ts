@@ -48,7 +48,7 @@ function uploadFacts(
   const after = (ms: number) => new Date(now + ms).toISOString();
   const url = typeof parsed.from === 'object' && 'url' in parsed.from ? parsed.from.url : undefined;
   const { sizeBytes } = parsed;
-  const inParts = url === undefined && sizeBytes !== undefined && sizeBytes > settings.singleBytes;
+  const inParts = url === undefined && sizeBytes !== undefined && sizeBytes > settings.singleUploadBytes;
   return {
     id: revision,
     tenant: file.tenant,
@@ -60,7 +60,7 @@ function uploadFacts(
     saidType: parsed.contentType,
     sizeBytes,
     sha256: parsed.sha256,
-    ...(inParts ? layoutOf(sizeBytes, settings.partBytes) : {}),
+    ...(inParts ? layoutOf(sizeBytes, settings.uploadPartBytes) : {}),
     blobId,
     sourceUrl: url,
     attempts: 0,

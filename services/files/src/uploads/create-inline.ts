@@ -23,7 +23,7 @@ export async function createInline(
   const name = parsed.name === '' ? revision : parsed.name;
   const kind = await kindOf(bytes, name, parsed.contentType);
   const facts = { ...measured, ...kind, revision, blobId, name, actor: context.actor };
-  const reserved = parts.settings.quotaBytes === undefined ? 0 : measured.sizeBytes;
+  const reserved = parts.settings.storageQuotaBytes === undefined ? 0 : measured.sizeBytes;
   const after = await addVersion(parts, context.work, file, facts, reserved);
   const version = await context.work.get(parts.versions, revision);
   const about = { fileId: file.id, revision, blobId };

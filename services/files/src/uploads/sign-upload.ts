@@ -15,7 +15,7 @@ export async function signUpload(
   if (upload.how === 'single') {
     const { sizeBytes, sha256 } = upload;
     // A bucket would accept any number of bytes, so uploads without an announced size go through this service's meter.
-    const isMetered = sizeBytes === undefined && parts.settings.quotaBytes !== undefined;
+    const isMetered = sizeBytes === undefined && parts.settings.storageQuotaBytes !== undefined;
     const direct = isMetered
       ? undefined
       : await parts.bytes.signPut(uploadKey(upload.id), UPLOAD_URL_SECONDS, { sizeBytes, sha256 });

@@ -28,7 +28,7 @@ type Methods = Pick<Handlers<AccountSecurityService>, 'getSignInOptions' | 'begi
 export interface OidcParts extends PeopleParts {
   readonly settings: Pick<
     Settings,
-    'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'publicUrl' | 'issuers' | 'signUp' | 'passwordMinLength'
+    'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'publicUrl' | 'oidcIssuers' | 'signUp' | 'passwordMinLength'
   >;
   readonly envelope: Envelope;
   readonly homes: Homes;
@@ -113,7 +113,7 @@ async function signIn(
  */
 function issuerOf({ settings }: OidcParts): Issuer {
   const issuer = settings.oidcIssuer ?? '';
-  const listed = settings.issuers.find((one) => one.issuer === issuer);
+  const listed = settings.oidcIssuers.find((one) => one.issuer === issuer);
   if (listed !== undefined) return listed;
   const createUsers = settings.signUp === 'open';
   return {

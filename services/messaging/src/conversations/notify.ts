@@ -245,7 +245,7 @@ async function settle(
       if (open === undefined || (open.facts.seq ?? 0) > lastReadSeq) continue;
       const { openKey: _, ...rest } = open;
       const readAt = new Date(parts.now()).toISOString();
-      const expiresAt = daysAfter(parts.now(), Math.min(parts.settings.readDays, UNREAD_DAYS));
+      const expiresAt = daysAfter(parts.now(), Math.min(parts.settings.notificationDays, UNREAD_DAYS));
       work.replace(notifications, open, { ...rest, state: 'read', readAt, expiresAt });
     }
   });

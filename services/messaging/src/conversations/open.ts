@@ -34,11 +34,11 @@ export async function openConversationRecords(store: Store): Promise<Conversatio
 export async function openConversationQuota(
   store: Store,
   { conversations }: Pick<ConversationRecords, 'conversations'>,
-  settings: Pick<Settings, 'conversationsPerTenant'>,
+  settings: Pick<Settings, 'conversations'>,
 ): Promise<Quota> {
   return createQuota(await store.collection(quotaCollection), {
     name: 'conversations',
-    limit: settings.conversationsPerTenant,
+    limit: settings.conversations,
     slots: 8,
     count: (tenant) => conversations.count({ tenant }),
     refuse: (limit) => LimitReached({ limit, what: 'conversations' }),

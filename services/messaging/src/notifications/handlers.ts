@@ -17,7 +17,7 @@ import { type PresentParts, present } from './present.js';
 import { findInbox, type Notification, type State } from './records.js';
 
 interface NotificationParts extends PresentParts {
-  readonly settings: Pick<Settings, 'publicUrl' | 'readDays'>;
+  readonly settings: Pick<Settings, 'publicUrl' | 'notificationDays'>;
   readonly notifications: Collection<Notification>;
   /** Returns the current time in epoch milliseconds. */
   now(): number;
@@ -138,6 +138,6 @@ function changed(
     ...(openKey !== undefined && state === 'unread' ? { openKey } : {}),
     ...(readAt === undefined ? {} : { readAt }),
     state,
-    expiresAt: read ? daysAfter(Date.parse(readAt ?? ''), settings.readDays) : daysAfter(now(), UNREAD_DAYS),
+    expiresAt: read ? daysAfter(Date.parse(readAt ?? ''), settings.notificationDays) : daysAfter(now(), UNREAD_DAYS),
   };
 }

@@ -11,7 +11,7 @@ import { inboxOf, type Notification, type SeenEvent } from './records.js';
 
 /** Dependencies for creating notifications. */
 export interface WriteParts extends MailParts {
-  readonly settings: Pick<Settings, 'publicUrl' | 'perPerson'>;
+  readonly settings: Pick<Settings, 'publicUrl' | 'notificationsPerPerson'>;
   readonly store: Store;
   readonly memberships: MembershipCache;
   readonly notifications: Collection<Notification>;
@@ -151,8 +151,8 @@ async function addToInbox(
 
 /** Deletes the oldest notifications of an inbox that has reached its limit. */
 async function makeRoom({ notifications, settings }: WriteParts, work: UnitOfWork, inbox: string): Promise<void> {
-  const count = await notifications.count({ inbox }, settings.perPerson + 100);
-  const over = count - settings.perPerson + 1;
+  const count = await notifications.count({ inbox }, settings.notificationsPerPerson + 100);
+  const over = count - settings.notificationsPerPerson + 1;
   if (over <= 0) return;
   const oldest = await notifications.find({ where: { inbox }, sort: ['at'], limit: over });
   for (const one of oldest) work.remove(notifications, one);

@@ -70,9 +70,13 @@ function claimsOf(
   isKnown: boolean,
 ): readonly Claim[] {
   const network = countedNetwork(clientIp, settings.ipv6Prefix);
-  const perNetwork: Rate = { count: settings.passwordTries, windowMs: NETWORK_WINDOW_MS, comesBack: 'together' };
+  const perNetwork: Rate = {
+    count: settings.publicationPasswordTries,
+    windowMs: NETWORK_WINDOW_MS,
+    comesBack: 'together',
+  };
   const perPublication: Rate = {
-    count: settings.passwordTriesTotal,
+    count: settings.publicationPasswordTriesTotal,
     windowMs: PUBLICATION_WINDOW_MS,
     comesBack: 'gradually',
   };

@@ -119,7 +119,7 @@ function requireDayPast({ decidedAt = '' }: AccessRequest, now: string): void {
 }
 
 async function requireRoom({ accessRequests, settings }: SharingParts, { userId }: Caller, now: string): Promise<void> {
-  const limit = settings.accessRequests;
+  const limit = settings.accessRequestsPerHour;
   const recent = await accessRequests.find({
     where: { requesterId: userId, createdAt: { gt: later(now, -HOUR_MS) } },
     sort: ['-createdAt'],

@@ -1,4 +1,4 @@
-import { defineSettings, integer, shaped, text, url } from '@commonplace/kit/config';
+import { defineSettings, integer, shaped, text, url, wholeNumber } from '@commonplace/kit/config';
 
 const endpoint = url('http', 'https');
 
@@ -13,16 +13,8 @@ export const embeddingSettings = defineSettings({
     connects: true,
     fallback: 'local' as string,
   },
-  embeddingsThreads: {
-    help: 'processor threads of the local model for documents; queries use one',
-    parse: integer(1, 64),
-    fallback: 2,
-  },
-  embeddingsIdleSeconds: {
-    help: 'seconds without work after which the local model is unloaded',
-    parse: integer(1, 86_400),
-    fallback: 60,
-  },
+  embeddingsThreads: wholeNumber(2, [1, 64], 'processor threads of the local model for documents; queries use one'),
+  embeddingsIdleSeconds: wholeNumber(60, [1, 86_400], 'seconds without work after which the local model is unloaded'),
   embeddingsFolder: {
     help: 'folder of another local model: model.json, model.onnx, tokenizer.json',
     parse: text,
@@ -34,12 +26,8 @@ export const embeddingSettings = defineSettings({
     parse: integer(1, 4096),
     fallback: undefined as number | undefined,
   },
-  embeddingsMaxTokens: {
-    help: 'maximum tokens of a text that the model at the URL reads',
-    parse: integer(16, 1_000_000),
-    fallback: 512,
-  },
-  embeddingsBatch: { help: 'maximum texts of one request to the URL', parse: integer(1, 2048), fallback: 64 },
+  embeddingsMaxTokens: wholeNumber(512, [16, 1_000_000], 'maximum tokens of a text that the model at the URL reads'),
+  embeddingsBatch: wholeNumber(64, [1, 2048], 'maximum texts of one request to the URL'),
   embeddingsKey: {
     help: 'key of the API at the URL',
     parse: text,

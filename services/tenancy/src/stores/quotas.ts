@@ -48,7 +48,7 @@ export async function openQuotas(
     }),
     groupMembers: createQuota(records, {
       name: 'group_members',
-      limit: settings.groupMembers,
+      limit: settings.orgGroupMembers,
       count: (groupId) => groups.members.count({ groupId }),
       refuse: (limit) => LimitReached({ limit, what: 'members of a group' }),
     }),

@@ -20,9 +20,9 @@ export async function openRunWorker(parts: ExecutionParts): Promise<RunWorker> {
   const { store, log, settings, now } = parts;
   const held = new Map<string, HeldJob<AutomationRunRecord>>();
   const queue = await openQueue<AutomationRunRecord>({
-    ...{ store, log, spec: runQueue, concurrency: settings.runWorkers, leaseMs: LEASE_MS, now },
+    ...{ store, log, spec: runQueue, concurrency: settings.automationWorkers, leaseMs: LEASE_MS, now },
     ...{ maxFailures: MAX_FAILURES, backoff: BACKOFF },
-    group: { of: ({ tenant }) => tenant, concurrency: Math.max(Math.ceil(settings.runWorkers / 2), 1) },
+    group: { of: ({ tenant }) => tenant, concurrency: Math.max(Math.ceil(settings.automationWorkers / 2), 1) },
     onClaim: (_, record) => claimedFields(parts, record),
     async run(job) {
       held.set(job.record.id, job);

@@ -156,7 +156,7 @@ async function beginUpload(
 ): Promise<Upload> {
   const { settings } = parts;
   const { uploadId, blobId } = idsOf(parts, id, context);
-  const inParts = sizeBytes !== undefined && sizeBytes > settings.singleBytes;
+  const inParts = sizeBytes !== undefined && sizeBytes > settings.singleUploadBytes;
   const reservation = { tenant, account: 'sources', bytes: sizeBytes ?? 0 } as const;
   const intent = await beginAttempt(parts, { fileId: id, revision: uploadId, blobId }, ABANDONED_AFTER_MS, reservation);
   const partsId = inParts ? await parts.bytes.beginParts(blobKey(blobId)) : undefined;
@@ -174,7 +174,7 @@ async function beginUpload(
     name,
     sizeBytes,
     sha256,
-    ...(inParts ? layoutOf(sizeBytes, settings.partBytes) : {}),
+    ...(inParts ? layoutOf(sizeBytes, settings.uploadPartBytes) : {}),
     partsId,
     blobId,
     reserved: intent.reserved,

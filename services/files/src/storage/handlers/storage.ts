@@ -61,7 +61,7 @@ export function createStorageHandlers(parts: UsageParts): Handlers<StorageServic
       const add = (read: (one: Sums) => number) => sums.reduce((total, one) => total + read(one), 0);
       const usage: StorageUsage = {
         usedBytes: add(bytesOf) + orgSnapshots + templates,
-        quotaBytes: parts.settings.quotaBytes,
+        quotaBytes: parts.settings.storageQuotaBytes,
         byKind: {
           files: add((one) => one.files + one.older),
           documents: add((one) => one.documents),
