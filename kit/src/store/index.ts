@@ -4,6 +4,7 @@ export * from './expiry.js';
 export * from './find-pages.js';
 export * from './in-work.js';
 export * from './named-sorts.js';
+export * from './open-collections.js';
 export * from './ordered-page.js';
 export * from './page.js';
 export * from './port.js';

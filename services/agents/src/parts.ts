@@ -4,7 +4,7 @@ import type { Queue } from '@commonplace/kit/jobs';
 import type { Log } from '@commonplace/kit/log';
 import type { Quota } from '@commonplace/kit/quota';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
-import type { Collection, Store } from '@commonplace/kit/store';
+import type { Collection, Collections, Store } from '@commonplace/kit/store';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { WorkItemService } from '@commonplace/proto/automations/v1/work_item_service.js';
 import type { FileService } from '@commonplace/proto/files/v1/file_service.js';
@@ -23,35 +23,39 @@ import type { Ledger } from './credits/ledger.js';
 import type { McpParts } from './mcp/parts.js';
 import type { ChatModels } from './models/port.js';
 import type { SkillFiles } from './skill-files/index.js';
-import type { AgentPinList } from './stores/agent-pins.js';
+import { agentPinCollection } from './stores/agent-pins.js';
 import type { AgentRemovalRecord } from './stores/agent-removals.js';
-import type { AgentRecord, AgentVersionRecord } from './stores/agents.js';
+import { agentCollection, agentVersionCollection } from './stores/agents.js';
 import type { ApprovalRecord } from './stores/approvals.js';
-import type { DeliveryRecord } from './stores/deliveries.js';
-import type { MemoryRecord } from './stores/memories.js';
+import { deliveryCollection } from './stores/deliveries.js';
+import { memoryCollection } from './stores/memories.js';
 import type { RemovalRecord } from './stores/removals.js';
-import type { RunEventRecord, RunRecord, StepRecord } from './stores/runs.js';
-import type { MessageRecord, SessionRecord } from './stores/sessions.js';
-import type { SettlementRecord } from './stores/settlements.js';
-import type { SkillContentRecord } from './stores/skills.js';
+import { type RunRecord, runCollection, runEventCollection, stepCollection } from './stores/runs.js';
+import { messageCollection, sessionCollection } from './stores/sessions.js';
+import { settlementCollection } from './stores/settlements.js';
+import { skillContentCollection } from './stores/skills.js';
+
+/** The collections of this service that no queue opens. */
+export const RECORDS = {
+  agents: agentCollection,
+  agentVersions: agentVersionCollection,
+  agentPins: agentPinCollection,
+  skillContents: skillContentCollection,
+  sessions: sessionCollection,
+  messages: messageCollection,
+  runs: runCollection,
+  steps: stepCollection,
+  runEvents: runEventCollection,
+  deliveries: deliveryCollection,
+  settlements: settlementCollection,
+  memories: memoryCollection,
+};
 
 /** The collections of this service. */
-interface Records {
-  readonly agents: Collection<AgentRecord>;
-  readonly agentVersions: Collection<AgentVersionRecord>;
-  readonly agentPins: Collection<AgentPinList>;
+interface Records extends Collections<typeof RECORDS> {
   readonly agentRemovals: Collection<AgentRemovalRecord>;
-  readonly skillContents: Collection<SkillContentRecord>;
-  readonly sessions: Collection<SessionRecord>;
-  readonly messages: Collection<MessageRecord>;
-  readonly runs: Collection<RunRecord>;
-  readonly steps: Collection<StepRecord>;
-  readonly runEvents: Collection<RunEventRecord>;
-  readonly deliveries: Collection<DeliveryRecord>;
-  readonly settlements: Collection<SettlementRecord>;
   readonly removals: Collection<RemovalRecord>;
   readonly approvals: Collection<ApprovalRecord>;
-  readonly memories: Collection<MemoryRecord>;
 }
 
 /** The other services that runs and sessions call. */

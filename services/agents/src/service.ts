@@ -1,5 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { createEnvelope } from '@commonplace/kit/secrets';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
@@ -23,11 +24,12 @@ import { createSessionHandlers } from './handlers/sessions.js';
 import { createSkillHandlers } from './handlers/skills.js';
 import { createWorkRunHandlers } from './handlers/work-runs.js';
 import { openMcpGuard } from './mcp/guard.js';
+import { MCP_RECORDS } from './mcp/parts.js';
 import { openProbeQueue } from './mcp/probe.js';
 import { watchReclaimedAccounts } from './mcp/reclaimed-accounts.js';
 import { migrations } from './migrations.js';
 import { openModels } from './open-models.js';
-import type { Parts } from './parts.js';
+import { type Parts, RECORDS } from './parts.js';
 import { openRunQuotas } from './quotas.js';
 import { openAgentRemovalQueue } from './removals/agents.js';
 import { openApprovalQueue } from './runs/approval-expiry.js';
@@ -37,20 +39,6 @@ import { watchLeavingApprovers } from './runs/leaving-approvers.js';
 import { openSchemaChecks } from './schemas/index.js';
 import { openRemovalQueue } from './sessions/removal.js';
 import { openSkillFiles } from './skill-files/index.js';
-import { agentPinCollection } from './stores/agent-pins.js';
-import { agentCollection, agentVersionCollection } from './stores/agents.js';
-import { deliveryCollection } from './stores/deliveries.js';
-import {
-  mcpAuthorizationCollection,
-  mcpClientCollection,
-  mcpGrantCollection,
-  mcpServerCollection,
-} from './stores/mcp-servers.js';
-import { memoryCollection } from './stores/memories.js';
-import { runCollection, runEventCollection, stepCollection } from './stores/runs.js';
-import { messageCollection, sessionCollection } from './stores/sessions.js';
-import { settlementCollection } from './stores/settlements.js';
-import { skillContentCollection } from './stores/skills.js';
 
 export const agents = defineService({
   name: 'agents',
@@ -79,25 +67,9 @@ export const agents = defineService({
     const settings = host.settings(config);
     const directory = host.client(contracts.directory);
     const outgoing = { settings, directory, bus, systemCall: host.systemCall };
-    const agentRecords = await store.collection(agentCollection);
-    const runs = await store.collection(runCollection);
-    const memories = await store.collection(memoryCollection);
+    const records = await openCollections(store, { ...RECORDS, ...MCP_RECORDS });
     const own = {
-      ...{ settings, log, store, bus, runs, memories },
-      agents: agentRecords,
-      agentVersions: await store.collection(agentVersionCollection),
-      agentPins: await store.collection(agentPinCollection),
-      skillContents: await store.collection(skillContentCollection),
-      sessions: await store.collection(sessionCollection),
-      messages: await store.collection(messageCollection),
-      steps: await store.collection(stepCollection),
-      runEvents: await store.collection(runEventCollection),
-      deliveries: await store.collection(deliveryCollection),
-      settlements: await store.collection(settlementCollection),
-      mcpServers: await store.collection(mcpServerCollection),
-      mcpGrants: await store.collection(mcpGrantCollection),
-      mcpAuthorizations: await store.collection(mcpAuthorizationCollection),
-      mcpClients: await store.collection(mcpClientCollection),
+      ...{ settings, log, store, bus, ...records },
       mcpGuard: await openMcpGuard(outgoing),
       schemas: openSchemaChecks(),
       skillFiles: openSkillFiles(),
@@ -106,7 +78,7 @@ export const agents = defineService({
       memberships: await createMembershipCache(directory, bus),
       models: openModels(settings),
       ledger: openLedger(host.client(contracts.metering), () => host.systemCall()),
-      quotas: await openRunQuotas(store, { agents: agentRecords, runs, memories, settings }),
+      quotas: await openRunQuotas(store, { ...records, settings }),
       auth: host.client(contracts.auth),
       search: host.client(contracts.search),
       content: host.client(contracts.content),

@@ -3,6 +3,7 @@ import { AppError } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, Reply } from '@commonplace/kit/rpc';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import type { AgentEntry } from '@commonplace/proto/agents/v1/agent_directory_service.js';
@@ -21,7 +22,7 @@ import { AccessibleResource } from '@commonplace/proto/resources/v1/index_servic
 import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { createAutomations } from '../src/service.js';
-import { openWorkItemRecords } from '../src/work-items/parts.js';
+import { WORK_ITEM_RECORDS } from '../src/work-items/parts.js';
 
 const SCOPES = ['work_item:read', 'work_item:write'];
 const { CHILDREN, RUNS, ACTIVITY } = WorkItemInclude;
@@ -114,7 +115,7 @@ export async function openWorkItemStage(settings: NodeJS.ProcessEnv = {}) {
   return {
     ...{ stage, items, events, started, statuses, as },
     store: own.store,
-    records: await openWorkItemRecords(own.store),
+    records: await openCollections(own.store, WORK_ITEM_RECORDS),
     person(name: string): Caller {
       const caller = personCalled(name, SCOPES);
       people.set(caller.userId, caller);

@@ -1,5 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { openDepartures } from '@commonplace/platform/departures';
 import { openMailer } from '@commonplace/platform/mail';
@@ -16,7 +17,8 @@ import { createMessageHandlers } from './conversations/handlers/messages.js';
 import { watchLateMembers, watchLeavers } from './conversations/leavers.js';
 import { openMentionRunQueue } from './conversations/mention-runs.js';
 import { watchMessages } from './conversations/notify.js';
-import { openAgentDirectory, openConversationQuota, openConversationRecords } from './conversations/open.js';
+import { openAgentDirectory, openConversationQuota } from './conversations/open.js';
+import { RECORDS } from './conversations/parts.js';
 import { openRemovalQueue } from './conversations/removal.js';
 import { openRetentionQueue } from './conversations/retention.js';
 import { conversationNames } from './conversations/target-names.js';
@@ -44,7 +46,7 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
       const { store, log } = host;
       const settings = host.settings(config);
       const { smtpUrl, mailFrom, publicUrl } = settings;
-      const records = await openConversationRecords(store);
+      const records = await openCollections(store, RECORDS);
       const auditEvents = await store.collection(auditCollection);
       const own = {
         ...{ ...records, settings, log, store, now, auditEvents },

@@ -2,6 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { CallMetadata, CallOptions, Reply } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import type { AgentEntry } from '@commonplace/proto/agents/v1/agent_directory_service.js';
@@ -25,7 +26,7 @@ import { ListNotificationsRequest, NotificationState } from '@commonplace/proto/
 import { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { OrgMembership, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { openConversationRecords } from '../src/conversations/open.js';
+import { RECORDS } from '../src/conversations/parts.js';
 import { removeExpired } from '../src/conversations/retention.js';
 import { createMessaging } from '../src/service.js';
 import { eventOf } from './stage.js';
@@ -94,7 +95,7 @@ export async function openTalkStage(
   const access = host.client(contracts.conversationAccess);
   const as = (caller: Caller, reply: Reply = {}): Promise<CallOptions> => stage.as(caller, {}, reply);
   const { store: own, log } = stage.own;
-  const records = await openConversationRecords(own);
+  const records = await openCollections(own, RECORDS);
   /** Announces a change of memberships, and waits until the service has handled it. */
   async function announce(): Promise<void> {
     const event = eventOf('tenancy.workspace.updated', {});

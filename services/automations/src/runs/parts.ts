@@ -1,13 +1,16 @@
-import type { Collection } from '@commonplace/kit/store';
-import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
+import type { Collections } from '@commonplace/kit/store';
+import { automationCollection, definitionCollection } from '../definitions/records.js';
 import type { Shared } from '../parts.js';
-import type { AutomationRunRecord, LaneRecord, StepRecord } from './records.js';
+import { laneCollection, runCollection, stepCollection } from './records.js';
+
+/** The collections that runs read and write. */
+export const RUN_RECORDS = {
+  runs: runCollection,
+  steps: stepCollection,
+  lanes: laneCollection,
+  automations: automationCollection,
+  definitions: definitionCollection,
+};
 
 /** Dependencies of the engine of runs. */
-export interface RunParts extends Shared {
-  readonly runs: Collection<AutomationRunRecord>;
-  readonly steps: Collection<StepRecord>;
-  readonly lanes: Collection<LaneRecord>;
-  readonly automations: Collection<AutomationRecord>;
-  readonly definitions: Collection<DefinitionRecord>;
-}
+export interface RunParts extends Shared, Collections<typeof RUN_RECORDS> {}

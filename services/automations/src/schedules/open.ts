@@ -8,27 +8,23 @@ import {
   findPages,
   inWork,
   LostRace,
+  openCollections,
   type UnitOfWork,
   type Where,
 } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
-import { automationCollection } from '../definitions/records.js';
 import type { Feature, Shared } from '../parts.js';
-import { laneCollection, runCollection } from '../runs/records.js';
 import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';
 import { watchAgents, watchAutomations, watchLeavers, watchOrgs, watchPurges, watchWorkspaces } from './followers.js';
 import { createScheduleHandlers } from './handlers.js';
-import { HIDDEN_RECHECK_MS, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
+import { HIDDEN_RECHECK_MS, readPair, SCHEDULE_RECORDS, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { advance, planAnew } from './plan.js';
 import {
   type FireRecord,
-  fireCollection,
   fireQueue,
   planQueue,
   type ScheduleStateRecord,
-  scheduleCollection,
-  stateCollection,
   type TzRecord,
   tzCollection,
   WAITING_STATES,
@@ -40,18 +36,13 @@ const DAY_MS = 86_400_000;
 
 async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
   const { store, log, bus, memberships, peers, systemCall, now, settings } = shared;
-  const schedules = await store.collection(scheduleCollection);
+  const records = await openCollections(store, SCHEDULE_RECORDS);
   return {
-    ...{ store, log, bus, memberships, peers, systemCall, now, settings, schedules },
-    states: await store.collection(stateCollection),
-    fires: await store.collection(fireCollection),
-    automations: await store.collection(automationCollection),
-    runs: await store.collection(runCollection),
-    lanes: await store.collection(laneCollection),
+    ...{ store, log, bus, memberships, peers, systemCall, now, settings, ...records },
     quota: createQuota(await store.collection(quotaCollection), {
       name: 'schedules',
       limit: settings.schedules,
-      count: (workspaceId) => schedules.count({ workspaceId }),
+      count: (workspaceId) => records.schedules.count({ workspaceId }),
       refuse: (limit) => LimitReached({ limit, what: 'schedules in a workspace' }),
     }),
     keepMs: settings.scheduleFireDays * DAY_MS,

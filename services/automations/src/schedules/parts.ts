@@ -1,16 +1,27 @@
 import { systemActor } from '@commonplace/kit/events';
 import type { Quota } from '@commonplace/kit/quota';
-import type { Collection, UnitOfWork } from '@commonplace/kit/store';
-import type { AutomationRecord } from '../definitions/records.js';
+import type { Collections, UnitOfWork } from '@commonplace/kit/store';
+import { automationCollection } from '../definitions/records.js';
 import type { Shared } from '../parts.js';
-import type { AutomationRunRecord, LaneRecord } from '../runs/records.js';
-import type { FireRecord, ScheduleRecord, ScheduleStateRecord } from './records.js';
+import { laneCollection, runCollection } from '../runs/records.js';
+import {
+  fireCollection,
+  type ScheduleRecord,
+  type ScheduleStateRecord,
+  scheduleCollection,
+  stateCollection,
+} from './records.js';
 
-interface ScheduleRecords {
-  readonly schedules: Collection<ScheduleRecord>;
-  readonly states: Collection<ScheduleStateRecord>;
-  readonly fires: Collection<FireRecord>;
-}
+/** The collections that schedules read and write. */
+export const SCHEDULE_RECORDS = {
+  schedules: scheduleCollection,
+  states: stateCollection,
+  fires: fireCollection,
+  automations: automationCollection,
+  runs: runCollection,
+  lanes: laneCollection,
+};
+type ScheduleRecords = Collections<typeof SCHEDULE_RECORDS>;
 
 export interface ScheduleParts extends ScheduleRecords {
   readonly store: Shared['store'];
@@ -25,9 +36,6 @@ export interface ScheduleParts extends ScheduleRecords {
   readonly systemCall: Shared['systemCall'];
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
-  readonly automations: Collection<AutomationRecord>;
-  readonly runs: Collection<AutomationRunRecord>;
-  readonly lanes: Collection<LaneRecord>;
   readonly quota: Quota;
   /** Milliseconds that a fire is kept after it is done. */
   readonly keepMs: number;

@@ -1,9 +1,9 @@
 import type { EventBus, Subscription } from '@commonplace/kit/events';
-import { type CollectionSpec, removeAll, type Store, type StoredRecord } from '@commonplace/kit/store';
+import { type CollectionSpec, openCollections, removeAll, type Store, type StoredRecord } from '@commonplace/kit/store';
 import { consume, type TypedEvent } from '@commonplace/platform/events';
 import { automationCollection, definitionCollection } from '../definitions/records.js';
 import { laneCollection, runCollection, stepCollection } from '../runs/records.js';
-import { openWorkItemRecords } from '../work-items/parts.js';
+import { WORK_ITEM_RECORDS } from '../work-items/parts.js';
 import { purgeWorkItems } from '../work-items/purge.js';
 import { hookDeliveryCollection } from './hook-records.js';
 import { contentTurnCollection } from './records.js';
@@ -27,7 +27,7 @@ const FOLLOWED = ['tenancy.org.purged', 'tenancy.workspace.purged'] as const;
 /** Deletes the automations and work items of purged Orgs and Personal workspaces. */
 export async function watchPurges(store: Store, bus: EventBus): Promise<Subscription> {
   const collections = await Promise.all(SPECS.map((spec) => store.collection(spec)));
-  const workItems = { store, ...(await openWorkItemRecords(store)) };
+  const workItems = { store, ...(await openCollections(store, WORK_ITEM_RECORDS)) };
   return consume(bus, { consumer: 'automations.purges', events: FOLLOWED }, async (event) => {
     const tenant = tenantOf(event);
     if (tenant === undefined) return;

@@ -1,12 +1,13 @@
 import { LimitReached } from '@commonplace/kit/errors';
 import type { Subscription } from '@commonplace/kit/events';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { implement } from '@commonplace/platform/runtime';
 import type { Feature, Shared } from '../parts.js';
 import { createWorkItemHandlers } from './handlers.js';
 import { NumberSource } from './numbers.js';
-import { openWorkItemRecords, type WorkItemParts } from './parts.js';
+import { WORK_ITEM_RECORDS, type WorkItemParts } from './parts.js';
 import { openItemRemovalQueue } from './remove.js';
 import { followRuns } from './run-links.js';
 import { openRunStartQueue } from './run-starts.js';
@@ -14,7 +15,7 @@ import { openRunStartQueue } from './run-starts.js';
 /** Opens the feature of work items: endpoints, starts of runs for assignments, and removals in the background. */
 export async function openWorkItems(shared: Shared): Promise<Feature> {
   const { store, settings } = shared;
-  const records = await openWorkItemRecords(store);
+  const records = await openCollections(store, WORK_ITEM_RECORDS);
   const parts: WorkItemParts = {
     ...shared,
     ...records,

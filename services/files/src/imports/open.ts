@@ -2,14 +2,14 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { Host } from '@commonplace/platform/runtime';
 import type { UploadParts } from '../uploads/parts.js';
-import type { ImportParts } from './parts.js';
+import { IMPORT_RECORDS, type ImportParts } from './parts.js';
 import type { ImportPolicyParts } from './policy.js';
 import { openImportQuotas } from './quotas.js';
-import { itemCollection, removalCollection, reportCollection } from './stores/records.js';
 
 /** Contracts of other services that imports call. */
 export const IMPORT_CALLS = [contracts.auth, contracts.directory, contracts.resources, contracts.treeImports] as const;
@@ -23,9 +23,7 @@ export async function openImportParts(
 ): Promise<ImportPolicyParts> {
   return {
     ...parts,
-    importItems: await store.collection(itemCollection),
-    importReports: await store.collection(reportCollection),
-    importRemovals: await store.collection(removalCollection),
+    ...(await openCollections(store, IMPORT_RECORDS)),
     treeImports: client(contracts.treeImports),
     resources: client(contracts.resources),
     auth: client(contracts.auth),

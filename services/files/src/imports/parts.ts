@@ -1,20 +1,24 @@
 import type { Quota } from '@commonplace/kit/quota';
 import type { Client } from '@commonplace/kit/rpc';
-import type { Collection } from '@commonplace/kit/store';
+import type { Collection, Collections } from '@commonplace/kit/store';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { TreeImportService } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { UploadParts } from '../uploads/parts.js';
 import type { ArchiveLimits } from './bundle/limits.js';
-import type { ImportRecord, ItemRecord, RemovalRecord, ReportRecord } from './stores/records.js';
+import { type ImportRecord, itemCollection, removalCollection, reportCollection } from './stores/records.js';
+
+/** The collections of imports that no queue opens. */
+export const IMPORT_RECORDS = {
+  importItems: itemCollection,
+  importReports: reportCollection,
+  importRemovals: removalCollection,
+};
 
 /** Holds what imports depend on. */
-export interface ImportParts extends UploadParts {
+export interface ImportParts extends UploadParts, Collections<typeof IMPORT_RECORDS> {
   readonly imports: Collection<ImportRecord>;
-  readonly importItems: Collection<ItemRecord>;
-  readonly importReports: Collection<ReportRecord>;
-  readonly importRemovals: Collection<RemovalRecord>;
   readonly treeImports: Client<TreeImportService>;
   readonly resources: Client<ResourceService>;
   readonly auth: Client<AuthService>;

@@ -1,20 +1,13 @@
 import { newId } from '@commonplace/kit/id';
 import { createOwnIds } from '@commonplace/kit/installation';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import type { Host } from '@commonplace/platform/runtime';
 import { guardBlobs } from '../blobs/guarded.js';
 import { openBlobStore } from '../blobs/open.js';
 import { countMissing } from '../blobs/port.js';
 import type { Settings } from '../config.js';
-import type { SweepParts } from './parts.js';
-import {
-  blobCollection,
-  fileCollection,
-  intentCollection,
-  textCollection,
-  usageCollection,
-  versionCollection,
-} from './records.js';
+import { STORAGE_RECORDS, type SweepParts } from './parts.js';
 import { sweepCollection } from './sweep.js';
 
 /** Opens the store of bytes and the collections that describe what is in it. */
@@ -24,12 +17,7 @@ export async function openStorage(host: Host<typeof contracts.fileNodes>, settin
   return {
     settings,
     store,
-    files: await store.collection(fileCollection),
-    versions: await store.collection(versionCollection),
-    blobs: await store.collection(blobCollection),
-    intents: await store.collection(intentCollection),
-    texts: await store.collection(textCollection),
-    usage: await store.collection(usageCollection),
+    ...(await openCollections(store, STORAGE_RECORDS)),
     sweeps: await store.collection(sweepCollection),
     bytes: countMissing(settings.s3Url === undefined ? guardBlobs(bytes, await host.openSpace()) : bytes),
     installationId: host.installationId,

@@ -4,31 +4,7 @@ import type { Client } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import type { Settings } from '../config.js';
-import { mentionCollection, messageCollection, receiptCollection } from './message-records.js';
 import type { AgentDirectory, ConversationRecords } from './parts.js';
-import {
-  conversationCollection,
-  headCollection,
-  memberCollection,
-  mentionRunCollection,
-  removalCollection,
-  retentionCollection,
-} from './records.js';
-
-/** Opens the collections of conversations. */
-export async function openConversationRecords(store: Store): Promise<ConversationRecords> {
-  return {
-    conversations: await store.collection(conversationCollection),
-    heads: await store.collection(headCollection),
-    members: await store.collection(memberCollection),
-    messages: await store.collection(messageCollection),
-    mentions: await store.collection(mentionCollection),
-    receipts: await store.collection(receiptCollection),
-    retentions: await store.collection(retentionCollection),
-    removals: await store.collection(removalCollection),
-    mentionRuns: await store.collection(mentionRunCollection),
-  };
-}
 
 /** Opens the quota of conversations per tenant. */
 export async function openConversationQuota(

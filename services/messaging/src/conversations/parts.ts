@@ -1,22 +1,22 @@
 import type { Log } from '@commonplace/kit/log';
 import type { Quota } from '@commonplace/kit/quota';
 import type { CallContext, CallOptions, Client } from '@commonplace/kit/rpc';
-import type { Collection, Store } from '@commonplace/kit/store';
+import type { Collections, Store } from '@commonplace/kit/store';
 import type { Departures } from '@commonplace/platform/departures';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Settings } from '../config.js';
-import type { MentionRecord, MessageRecord, ReceiptRecord } from './message-records.js';
-import type {
-  ConversationRecord,
-  HeadRecord,
-  MemberRecord,
-  MentionRunRecord,
-  Place,
-  RemovalRecord,
-  RetentionRecord,
+import { mentionCollection, messageCollection, receiptCollection } from './message-records.js';
+import {
+  conversationCollection,
+  headCollection,
+  memberCollection,
+  mentionRunCollection,
+  type Place,
+  removalCollection,
+  retentionCollection,
 } from './records.js';
 
 /** An agent that may be a member of conversations. */
@@ -31,17 +31,18 @@ export interface AgentDirectory {
 }
 
 /** The collections of conversations. */
-export interface ConversationRecords {
-  readonly conversations: Collection<ConversationRecord>;
-  readonly heads: Collection<HeadRecord>;
-  readonly members: Collection<MemberRecord>;
-  readonly messages: Collection<MessageRecord>;
-  readonly mentions: Collection<MentionRecord>;
-  readonly receipts: Collection<ReceiptRecord>;
-  readonly retentions: Collection<RetentionRecord>;
-  readonly removals: Collection<RemovalRecord>;
-  readonly mentionRuns: Collection<MentionRunRecord>;
-}
+export const RECORDS = {
+  conversations: conversationCollection,
+  heads: headCollection,
+  members: memberCollection,
+  messages: messageCollection,
+  mentions: mentionCollection,
+  receipts: receiptCollection,
+  retentions: retentionCollection,
+  removals: removalCollection,
+  mentionRuns: mentionRunCollection,
+};
+export type ConversationRecords = Collections<typeof RECORDS>;
 
 /** Dependencies of the conversation features. */
 export interface ConversationParts extends ConversationRecords {

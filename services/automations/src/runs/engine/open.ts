@@ -1,15 +1,15 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { createPeriodic } from '@commonplace/kit/jobs';
-import { automationCollection, definitionCollection } from '../../definitions/records.js';
+import { openCollections } from '@commonplace/kit/store';
+import { automationCollection } from '../../definitions/records.js';
 import type { Feature, Shared } from '../../parts.js';
 import { createActing } from '../acting.js';
 import { createActions } from '../actions/table.js';
 import { watchAgentRuns } from '../agent-runs.js';
 import { CANCEL_TOPIC } from '../cancel.js';
 import { createRunHandlers, type RunHandlers } from '../handlers.js';
-import type { RunParts } from '../parts.js';
+import { RUN_RECORDS, type RunParts } from '../parts.js';
 import { skipMarkedRuns } from '../queued.js';
-import { laneCollection, runCollection, stepCollection } from '../records.js';
 import { openRunWorker } from './worker.js';
 
 /** The feature of automation runs, with the handlers for runs. */
@@ -22,14 +22,7 @@ const SKIP_MS = 60_000;
 
 export async function openRuns(shared: Shared): Promise<RunFeature> {
   const { store, bus, log } = shared;
-  const parts: RunParts = {
-    ...shared,
-    runs: await store.collection(runCollection),
-    steps: await store.collection(stepCollection),
-    lanes: await store.collection(laneCollection),
-    automations: await store.collection(automationCollection),
-    definitions: await store.collection(definitionCollection),
-  };
+  const parts: RunParts = { ...shared, ...(await openCollections(store, RUN_RECORDS)) };
   const { queue, refresh } = await openRunWorker({
     ...parts,
     acting: createActing(parts),
