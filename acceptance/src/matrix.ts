@@ -6,11 +6,11 @@ import { HTTP_CONNECTOR, ORG_ROLES, type OrgRole, type Place, WORKSPACE_ROLES, t
 /** The callers who may use an endpoint with the request of a row (api: 3.2, 3.3, 6 to 10, 15). */
 type Gate =
   /** Anybody, on their own records. */
-  | { readonly kind: 'self' }
+  | { readonly kind: 'self'; readonly limited: Limited }
   /** Members of the Org with at least a role; `refusal` if the code is not `insufficient_role`. */
-  | { readonly kind: 'org'; readonly least: OrgRole; readonly refusal?: string }
+  | { readonly kind: 'org'; readonly least: OrgRole; readonly limited: Limited; readonly refusal?: string }
   /** Members of the Org with at least a role; to everybody else the record is not found. */
-  | { readonly kind: 'hidden'; readonly least: OrgRole }
+  | { readonly kind: 'hidden'; readonly least: OrgRole; readonly limited: Limited }
   /** Members of the workspace with at least a role. `metadata` is open to administrators of the Org as well. */
   | { readonly kind: 'workspace'; readonly least: WorkspaceRole; readonly metadata?: boolean }
   /** Members of the workspace, by their role at the tree's root; guests see nothing. */
@@ -56,16 +56,19 @@ export interface Row {
   /** Whether keys of an Org are refused, regardless of their owner. */
   readonly personal?: boolean;
   /**
-   * Outcome for a key limited to workspaces if the request addresses no workspace. It is required for the gates `self`,
-   * `org` and `hidden`, and the contract has to agree (`workspace_limit`).
+   * Outcome for a key limited to workspaces if the request addresses no workspace, which is so for the gates that name it.
+   * The contract has to agree (`workspace_limit`).
    */
   readonly limited?: Limited;
   /** Returns the request. Creates new targets if the request uses them up. */
   readonly request: (place: Place, caller: Api) => Call | Promise<Call>;
 }
 
-const self: Gate = { kind: 'self' };
-const org = (least: OrgRole, refusal?: string): Gate => ({ kind: 'org', least, ...(refusal && { refusal }) });
+const self = (limited: Limited): Gate => ({ kind: 'self', limited });
+const org = (least: OrgRole, limited: Limited, refusal?: string): Gate => ({
+  ...{ kind: 'org', least, limited },
+  ...(refusal && { refusal }),
+});
 const workspace = (least: WorkspaceRole): Gate => ({ kind: 'workspace', least });
 const resource = (least: WorkspaceRole): Gate => ({ kind: 'resource', least });
 
@@ -77,168 +80,118 @@ const ofDocument = ({ document: { id } }: Place, rest = '') => `/resources/${id}
 
 /** Rows of all endpoints, at least one for each. */
 export const rows: readonly Row[] = [
-  row('GET /capabilities', self, () => ({ path: '/capabilities' }), { limited: 'answered' }),
-  row('GET /me', self, () => ({ path: '/me' }), { limited: 'answered' }),
-  row(
-    'POST /batch',
-    self,
-    () => ({ path: '/batch', body: { requests: [{ id: 'me', method: 'GET', path: '/api/v1/me' }] } }),
-    { limited: 'answered' },
-  ),
+  row('GET /capabilities', self('answered'), () => ({ path: '/capabilities' })),
+  row('GET /me', self('answered'), () => ({ path: '/me' })),
+  row('POST /batch', self('answered'), () => ({
+    path: '/batch',
+    body: { requests: [{ id: 'me', method: 'GET', path: '/api/v1/me' }] },
+  })),
 
-  row('GET /api-keys', self, () => ({ path: '/api-keys' }), { limited: 'answered' }),
-  row('GET /api-keys', org('guest'), (place) => ({ path: `/api-keys?org_id=${place.org.id}` }), {
+  row('GET /api-keys', self('answered'), () => ({ path: '/api-keys' })),
+  row('GET /api-keys', org('guest', 'answered'), (place) => ({ path: `/api-keys?org_id=${place.org.id}` }), {
     about: 'of the Org',
-    limited: 'answered',
   }),
-  row('POST /api-keys', self, () => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'] } }), {
+  row('POST /api-keys', self('answered'), () => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'] } }), {
     success: 201,
-    limited: 'answered',
   }),
   row(
     'POST /api-keys',
-    org('admin', 'org_admin_required'),
+    org('admin', 'answered', 'org_admin_required'),
     (place) => ({ path: '/api-keys', body: { name: 'Key', scopes: ['org:read'], org_id: place.org.id } }),
-    { about: 'of the Org', success: 201, limited: 'answered' },
+    { about: 'of the Org', success: 201 },
   ),
-  row(
-    'POST /api-keys/{key_id}/rotate',
-    self,
-    async (_, caller) => {
-      const { id } = await newKey(caller, ['org:read']);
-      return { path: `/api-keys/${id}/rotate`, body: {} };
-    },
-    { limited: 'answered' },
-  ),
-  row(
-    'DELETE /api-keys/{key_id}',
-    self,
-    async (_, caller) => {
-      const { id } = await newKey(caller, ['org:read']);
-      return { path: `/api-keys/${id}` };
-    },
-    { limited: 'answered' },
-  ),
+  row('POST /api-keys/{key_id}/rotate', self('answered'), async (_, caller) => {
+    const { id } = await newKey(caller, ['org:read']);
+    return { path: `/api-keys/${id}/rotate`, body: {} };
+  }),
+  row('DELETE /api-keys/{key_id}', self('answered'), async (_, caller) => {
+    const { id } = await newKey(caller, ['org:read']);
+    return { path: `/api-keys/${id}` };
+  }),
   row(
     'DELETE /api-keys/{key_id}',
-    { kind: 'hidden', least: 'admin' },
+    { kind: 'hidden', least: 'admin', limited: 'refused' },
     async (place) => ({ path: `/api-keys/${(await place.newOrgKey()).id}` }),
-    { about: 'of the Org', limited: 'refused' },
+    { about: 'of the Org' },
   ),
 
-  row('GET /orgs', self, () => ({ path: '/orgs' }), { limited: 'refused' }),
-  row('POST /orgs', self, () => ({ path: '/orgs', body: { name: `Org ${randomUUID()}` } }), {
+  row('GET /orgs', self('refused'), () => ({ path: '/orgs' })),
+  row('POST /orgs', self('refused'), () => ({ path: '/orgs', body: { name: `Org ${randomUUID()}` } }), {
     success: 201,
     personal: true,
-    limited: 'refused',
   }),
-  row('GET /orgs/{org_id}', org('guest'), (place) => ({ path: ofOrg(place) }), { limited: 'refused' }),
-  row('PATCH /orgs/{org_id}', org('admin'), (place) => ({ path: ofOrg(place), body: { description: 'New words' } }), {
-    limited: 'refused',
-  }),
-  row('PATCH /orgs/{org_id}', org('owner'), (place) => ({ path: ofOrg(place), body: { status: 'active' } }), {
-    about: 'its status',
-    limited: 'refused',
-  }),
-  row('DELETE /orgs/{org_id}', org('owner'), (place) => ({ path: ofOrg(place, '?confirm=not-its-slug') }), {
+  row('GET /orgs/{org_id}', org('guest', 'refused'), (place) => ({ path: ofOrg(place) })),
+  row('PATCH /orgs/{org_id}', org('admin', 'refused'), (place) => ({
+    path: ofOrg(place),
+    body: { description: 'New words' },
+  })),
+  row(
+    'PATCH /orgs/{org_id}',
+    org('owner', 'refused'),
+    (place) => ({ path: ofOrg(place), body: { status: 'active' } }),
+    { about: 'its status' },
+  ),
+  row('DELETE /orgs/{org_id}', org('owner', 'refused'), (place) => ({ path: ofOrg(place, '?confirm=not-its-slug') }), {
     success: 400,
     code: 'invalid_value',
-    limited: 'refused',
   }),
-  row('GET /orgs/{org_id}/members', org('guest'), (place) => ({ path: ofOrg(place, '/members') }), {
-    limited: 'refused',
-  }),
+  row('GET /orgs/{org_id}/members', org('guest', 'refused'), (place) => ({ path: ofOrg(place, '/members') })),
   row(
     'POST /orgs/{org_id}/members',
-    org('admin'),
+    org('admin', 'refused'),
     (place) => ({ path: ofOrg(place, '/members'), body: { email: `${randomUUID()}@example.com`, role: 'guest' } }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
-  row(
-    'PATCH /orgs/{org_id}/members/{member_id}',
-    org('admin'),
-    (place) => ({
-      path: ofOrg(place, `/members/${place.extraOrgMember.id}`),
-      body: { role: 'member' },
-    }),
-    { limited: 'refused' },
-  ),
-  row(
-    'DELETE /orgs/{org_id}/members/{member_id}',
-    org('admin'),
-    async (place) => ({
-      path: ofOrg(place, `/members/${(await place.newInvited()).id}`),
-    }),
-    { limited: 'refused' },
-  ),
+  row('PATCH /orgs/{org_id}/members/{member_id}', org('admin', 'refused'), (place) => ({
+    path: ofOrg(place, `/members/${place.extraOrgMember.id}`),
+    body: { role: 'member' },
+  })),
+  row('DELETE /orgs/{org_id}/members/{member_id}', org('admin', 'refused'), async (place) => ({
+    path: ofOrg(place, `/members/${(await place.newInvited()).id}`),
+  })),
 
-  row('GET /orgs/{org_id}/groups', org('guest'), (place) => ({ path: ofOrg(place, '/groups') }), {
-    limited: 'refused',
-  }),
+  row('GET /orgs/{org_id}/groups', org('guest', 'refused'), (place) => ({ path: ofOrg(place, '/groups') })),
   row(
     'POST /orgs/{org_id}/groups',
-    org('admin'),
+    org('admin', 'refused'),
     (place) => ({ path: ofOrg(place, '/groups'), body: { name: `Group ${randomUUID()}` } }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
-  row(
-    'GET /orgs/{org_id}/groups/{group_id}',
-    org('guest'),
-    async (place) => ({ path: ofOrg(place, `/groups/${(await place.newGroup()).id}`) }),
-    { limited: 'refused' },
-  ),
-  row(
-    'PATCH /orgs/{org_id}/groups/{group_id}',
-    org('admin'),
-    async (place) => ({
-      path: ofOrg(place, `/groups/${(await place.newGroup()).id}`),
-      body: { description: 'New words' },
-    }),
-    { limited: 'refused' },
-  ),
-  row(
-    'DELETE /orgs/{org_id}/groups/{group_id}',
-    org('admin'),
-    async (place) => ({ path: ofOrg(place, `/groups/${(await place.newGroup()).id}`) }),
-    { limited: 'refused' },
-  ),
-  row(
-    'GET /orgs/{org_id}/groups/{group_id}/members',
-    org('guest'),
-    async (place) => ({ path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members`) }),
-    { limited: 'refused' },
-  ),
+  row('GET /orgs/{org_id}/groups/{group_id}', org('guest', 'refused'), async (place) => ({
+    path: ofOrg(place, `/groups/${(await place.newGroup()).id}`),
+  })),
+  row('PATCH /orgs/{org_id}/groups/{group_id}', org('admin', 'refused'), async (place) => ({
+    path: ofOrg(place, `/groups/${(await place.newGroup()).id}`),
+    body: { description: 'New words' },
+  })),
+  row('DELETE /orgs/{org_id}/groups/{group_id}', org('admin', 'refused'), async (place) => ({
+    path: ofOrg(place, `/groups/${(await place.newGroup()).id}`),
+  })),
+  row('GET /orgs/{org_id}/groups/{group_id}/members', org('guest', 'refused'), async (place) => ({
+    path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members`),
+  })),
   row(
     'PUT /orgs/{org_id}/groups/{group_id}/members/{user_id}',
-    org('admin'),
+    org('admin', 'refused'),
     async (place) => ({
       path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members/${place.boss.user.id}`),
     }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
-  row(
-    'DELETE /orgs/{org_id}/groups/{group_id}/members/{user_id}',
-    org('admin'),
-    async (place) => ({
-      path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members/${place.extra.user.id}`),
-    }),
-    { limited: 'refused' },
-  ),
+  row('DELETE /orgs/{org_id}/groups/{group_id}/members/{user_id}', org('admin', 'refused'), async (place) => ({
+    path: ofOrg(place, `/groups/${(await place.newGroup()).id}/members/${place.extra.user.id}`),
+  })),
 
-  row('GET /workspaces', self, () => ({ path: '/workspaces' }), { limited: 'answered' }),
-  row('GET /workspaces', org('guest'), (place) => ({ path: `/workspaces?org_id=${place.org.id}` }), {
+  row('GET /workspaces', self('answered'), () => ({ path: '/workspaces' })),
+  row('GET /workspaces', org('guest', 'answered'), (place) => ({ path: `/workspaces?org_id=${place.org.id}` }), {
     about: 'of the Org',
-    limited: 'answered',
   }),
-  row('POST /workspaces', self, () => ({ path: '/workspaces', body: { name: 'Mine' } }), {
-    success: 201,
-    limited: 'refused',
-  }),
+  row('POST /workspaces', self('refused'), () => ({ path: '/workspaces', body: { name: 'Mine' } }), { success: 201 }),
   row(
     'POST /workspaces',
-    org('member'),
+    org('member', 'refused'),
     (place) => ({ path: '/workspaces', body: { name: 'Ours', org_id: place.org.id } }),
-    { about: 'in the Org', success: 201, limited: 'refused' },
+    { about: 'in the Org', success: 201 },
   ),
   row('GET /workspaces/{workspace_id}', { kind: 'workspace', least: 'guest', metadata: true }, (place) => ({
     path: ofWorkspace(place),
@@ -482,13 +435,11 @@ export const rows: readonly Row[] = [
   row('GET /resources/{resource_id}/file', resource('viewer'), (place) => ({
     path: `/resources/${place.file.id}/file`,
   })),
-  row('GET /credits', self, () => ({ path: '/credits' }), { limited: 'refused' }),
-  row('GET /credits', self, () => ({ path: '/credits?view=ledger' }), { about: 'the ledger', limited: 'refused' }),
-  row('GET /usage', self, () => ({ path: '/usage?group_by=member' }), { limited: 'answered' }),
-  row('PATCH /usage/settings', self, () => ({ path: '/usage/settings', body: { hard_stop: true } }), {
-    limited: 'refused',
-  }),
-  row('GET /storage/usage', self, () => ({ path: '/storage/usage' }), { limited: 'answered' }),
+  row('GET /credits', self('refused'), () => ({ path: '/credits' })),
+  row('GET /credits', self('refused'), () => ({ path: '/credits?view=ledger' }), { about: 'the ledger' }),
+  row('GET /usage', self('answered'), () => ({ path: '/usage?group_by=member' })),
+  row('PATCH /usage/settings', self('refused'), () => ({ path: '/usage/settings', body: { hard_stop: true } })),
+  row('GET /storage/usage', self('answered'), () => ({ path: '/storage/usage' })),
   row(
     'GET /storage/usage',
     { kind: 'workspace', least: 'guest', metadata: true },
@@ -561,7 +512,7 @@ export const rows: readonly Row[] = [
     async (place) => ({ path: `/imports/${(await place.import()).id}/retry`, body: {} }),
     { success: 409, code: 'import_active' },
   ),
-  row('GET /chat-sessions', self, () => ({ path: '/chat-sessions' }), { limited: 'answered' }),
+  row('GET /chat-sessions', self('answered'), () => ({ path: '/chat-sessions' })),
   row(
     'POST /chat-sessions',
     workspace('viewer'),
@@ -582,7 +533,7 @@ export const rows: readonly Row[] = [
   row('DELETE /chat-sessions/{session_id}', resource('viewer'), async (place, caller) => ({
     path: await ownChat(place, caller),
   })),
-  row('GET /agent-runs', self, () => ({ path: '/agent-runs' }), { limited: 'answered' }),
+  row('GET /agent-runs', self('answered'), () => ({ path: '/agent-runs' })),
   row(
     'POST /agent-runs',
     workspace('viewer'),
@@ -601,7 +552,7 @@ export const rows: readonly Row[] = [
     async (place) => ({ path: `/agent-runs/${(await place.run()).id}/cancel`, body: {} }),
     { success: 409, code: 'run_not_cancelable' },
   ),
-  row('GET /agent-schedules', self, () => ({ path: '/agent-schedules' }), { limited: 'answered' }),
+  row('GET /agent-schedules', self('answered'), () => ({ path: '/agent-schedules' })),
   row(
     'POST /agent-schedules',
     workspace('viewer'),
@@ -624,7 +575,7 @@ export const rows: readonly Row[] = [
   row('DELETE /agent-schedules/{schedule_id}', resource('admin'), async (place) => ({
     path: `/agent-schedules/${(await place.newSchedule()).id}`,
   })),
-  row('GET /im/conversations', self, () => ({ path: '/im/conversations' }), { limited: 'answered' }),
+  row('GET /im/conversations', self('answered'), () => ({ path: '/im/conversations' })),
   row(
     'POST /im/conversations',
     workspace('viewer'),
@@ -679,9 +630,8 @@ export const rows: readonly Row[] = [
     path: `/im/conversations/${(await ownGroup(place, caller)).id}/read`,
     body: {},
   })),
-  row('GET /memories', self, () => ({ path: '/memories' }), { limited: 'answered' }),
-  row('POST /memories', self, () => ({ path: '/memories', body: { content: `Fact ${randomUUID()}` } }), {
-    limited: 'refused',
+  row('GET /memories', self('answered'), () => ({ path: '/memories' })),
+  row('POST /memories', self('refused'), () => ({ path: '/memories', body: { content: `Fact ${randomUUID()}` } }), {
     success: 201,
   }),
   row(
@@ -692,9 +642,9 @@ export const rows: readonly Row[] = [
   ),
   row(
     'POST /memories',
-    org('admin'),
+    org('admin', 'refused'),
     ({ org: { id } }) => ({ path: '/memories', body: memoryIn({ org_id: id, scope: 'org' }) }),
-    { about: 'of the Org', limited: 'refused', success: 201 },
+    { about: 'of the Org', success: 201 },
   ),
   row('GET /memories/{memory_id}', resource('viewer'), async (place) => ({
     path: `/memories/${(await place.memory()).id}`,
@@ -706,7 +656,7 @@ export const rows: readonly Row[] = [
   row('DELETE /memories/{memory_id}', resource('editor'), async (place, caller) => ({
     path: await ownMemory(place, caller),
   })),
-  row('GET /work-items', self, () => ({ path: '/work-items' }), { limited: 'answered' }),
+  row('GET /work-items', self('answered'), () => ({ path: '/work-items' })),
   row('GET /work-items', workspace('viewer'), ({ workspace: { id } }) => ({ path: `/work-items?workspace_id=${id}` }), {
     about: 'of a workspace',
   }),
@@ -737,118 +687,89 @@ export const rows: readonly Row[] = [
   })),
   row(
     'POST /agents/{agent_id}/memories',
-    self,
+    self('refused'),
     async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/memories`, body: memoryIn({}) }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
-  row(
-    'DELETE /agents/{agent_id}/memories',
-    self,
-    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/memories?all=true` }),
-    { limited: 'refused' },
-  ),
-  row('GET /agents', self, () => ({ path: '/agents' }), { limited: 'answered' }),
-  row('POST /agents', self, () => ({ path: '/agents', body: { name: 'Helper' } }), {
-    success: 201,
-    limited: 'refused',
-  }),
+  row('DELETE /agents/{agent_id}/memories', self('refused'), async (_, caller) => ({
+    path: `/agents/${await ownAgent(caller)}/memories?all=true`,
+  })),
+  row('GET /agents', self('answered'), () => ({ path: '/agents' })),
+  row('POST /agents', self('refused'), () => ({ path: '/agents', body: { name: 'Helper' } }), { success: 201 }),
   row('GET /agents/{agent_id}', ofAgent, async (place) => ({ path: `/agents/${(await place.agent()).id}` })),
-  row(
-    'PATCH /agents/{agent_id}',
-    self,
-    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}`, body: { description: 'New words' } }),
-    { limited: 'refused' },
-  ),
-  row('DELETE /agents/{agent_id}', self, async (_, caller) => ({ path: `/agents/${(await newAgent(caller)).id}` }), {
-    limited: 'refused',
-  }),
+  row('PATCH /agents/{agent_id}', self('refused'), async (_, caller) => ({
+    path: `/agents/${await ownAgent(caller)}`,
+    body: { description: 'New words' },
+  })),
+  row('DELETE /agents/{agent_id}', self('refused'), async (_, caller) => ({
+    path: `/agents/${(await newAgent(caller)).id}`,
+  })),
   row('GET /agents/{agent_id}/workspaces', ofAgent, async (place) => ({
     path: `/agents/${(await place.agent()).id}/workspaces`,
   })),
-  row(
-    'PUT /agents/{agent_id}/workspaces',
-    self,
-    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/workspaces`, body: { workspaces: [] } }),
-    { limited: 'refused' },
-  ),
+  row('PUT /agents/{agent_id}/workspaces', self('refused'), async (_, caller) => ({
+    path: `/agents/${await ownAgent(caller)}/workspaces`,
+    body: { workspaces: [] },
+  })),
   row('GET /agents/{agent_id}/pins', ofAgent, async (place) => ({ path: `/agents/${(await place.agent()).id}/pins` })),
   row(
     'POST /agents/{agent_id}/pins',
-    self,
+    self('refused'),
     async (_, caller) => ({
       path: `/agents/${await ownAgent(caller)}/pins`,
       body: { resource_id: await ownDocument(caller) },
     }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
-  row(
-    'PATCH /agents/{agent_id}/pins',
-    self,
-    async (_, caller) => {
-      const { path, resourceId } = await newAgentPin(caller);
-      return { path, body: { resource_id: resourceId, position: 0 } };
-    },
-    { limited: 'refused' },
-  ),
-  row(
-    'DELETE /agents/{agent_id}/pins',
-    self,
-    async (_, caller) => {
-      const { path, resourceId } = await newAgentPin(caller);
-      return { path: `${path}?resource_id=${resourceId}` };
-    },
-    { limited: 'refused' },
-  ),
+  row('PATCH /agents/{agent_id}/pins', self('refused'), async (_, caller) => {
+    const { path, resourceId } = await newAgentPin(caller);
+    return { path, body: { resource_id: resourceId, position: 0 } };
+  }),
+  row('DELETE /agents/{agent_id}/pins', self('refused'), async (_, caller) => {
+    const { path, resourceId } = await newAgentPin(caller);
+    return { path: `${path}?resource_id=${resourceId}` };
+  }),
   row('GET /agents/{agent_id}/skills', ofAgent, async (place) => ({
     path: `/agents/${(await place.agent()).id}/skills`,
   })),
-  row(
-    'PUT /agents/{agent_id}/skills',
-    self,
-    async (_, caller) => ({ path: `/agents/${await ownAgent(caller)}/skills`, body: { skills: [] } }),
-    { limited: 'refused' },
-  ),
+  row('PUT /agents/{agent_id}/skills', self('refused'), async (_, caller) => ({
+    path: `/agents/${await ownAgent(caller)}/skills`,
+    body: { skills: [] },
+  })),
   row('GET /agents/{agent_id}/mcp', ofAgent, async (place) => ({ path: `/agents/${(await place.agent()).id}/mcp` })),
   row(
     'POST /agents/{agent_id}/mcp',
-    self,
+    self('refused'),
     async (_, caller) => ({
       path: `/agents/${(await newAgent(caller)).id}/mcp`,
       body: { name: 'tickets', url: 'https://mcp.example.com/mcp', is_active: false },
     }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
-  row(
-    'PATCH /agents/{agent_id}/mcp',
-    self,
-    async (_, caller) => ({ path: await ownMcpServer(caller), body: { timeout_ms: 5_000 } }),
-    { limited: 'refused' },
-  ),
-  row(
-    'DELETE /agents/{agent_id}/mcp',
-    self,
-    async (_, caller) => ({ path: `${await ownMcpServer(caller)}?all=true` }),
-    { limited: 'refused' },
-  ),
-  row('GET /agent-approvals', self, () => ({ path: '/agent-approvals' }), { limited: 'answered' }),
+  row('PATCH /agents/{agent_id}/mcp', self('refused'), async (_, caller) => ({
+    path: await ownMcpServer(caller),
+    body: { timeout_ms: 5_000 },
+  })),
+  row('DELETE /agents/{agent_id}/mcp', self('refused'), async (_, caller) => ({
+    path: `${await ownMcpServer(caller)}?all=true`,
+  })),
+  row('GET /agent-approvals', self('answered'), () => ({ path: '/agent-approvals' })),
   // Approvals that runs ask for are tested in approvals.test.ts; here there are none.
-  row('GET /agent-approvals/{approval_id}', self, () => ({ path: `/agent-approvals/${randomUUID()}` }), {
-    ...{ success: 404, code: 'not_found', limited: 'answered' },
+  row('GET /agent-approvals/{approval_id}', self('answered'), () => ({ path: `/agent-approvals/${randomUUID()}` }), {
+    ...{ success: 404, code: 'not_found' },
   }),
   row(
     'PATCH /agent-approvals/{approval_id}',
-    self,
+    self('answered'),
     () => ({ path: `/agent-approvals/${randomUUID()}`, body: { status: 'approved' } }),
-    { success: 404, code: 'not_found', limited: 'answered' },
+    { success: 404, code: 'not_found' },
   ),
-  row('GET /automations', self, () => ({ path: '/automations' }), { limited: 'answered' }),
+  row('GET /automations', self('answered'), () => ({ path: '/automations' })),
   row(
     'GET /automations',
     workspace('viewer'),
     (place) => ({ path: `/automations?workspace_id=${place.workspace.id}` }),
-    {
-      about: 'of a workspace',
-    },
+    { about: 'of a workspace' },
   ),
   row('POST /automations', workspace('editor'), (place) => ({ path: '/automations', body: automationIn(place) }), {
     success: 201,
@@ -899,23 +820,21 @@ export const rows: readonly Row[] = [
     async (place) => ({ path: `${await place.automationRun()}/retry`, body: {} }),
     { success: 409, code: 'run_not_retryable' },
   ),
-  row('GET /models', self, () => ({ path: '/models' }), { limited: 'answered' }),
-  row('GET /events', self, () => ({ path: '/events' }), { limited: 'answered' }),
+  row('GET /models', self('answered'), () => ({ path: '/models' })),
+  row('GET /events', self('answered'), () => ({ path: '/events' })),
   row('GET /events', workspace('guest'), (place) => ({ path: `/events?workspace_id=${place.workspace.id}` }), {
     about: 'of a workspace',
   }),
-  row('GET /audit-events', self, () => ({ path: '/audit-events' }), { limited: 'answered' }),
+  row('GET /audit-events', self('answered'), () => ({ path: '/audit-events' })),
   row(
     'GET /audit-events',
-    org('admin', 'org_admin_required'),
+    org('admin', 'answered', 'org_admin_required'),
     (place) => ({ path: `/audit-events?org_id=${place.org.id}` }),
-    { about: 'of the Org', limited: 'answered' },
+    { about: 'of the Org' },
   ),
-  row('GET /notifications', self, () => ({ path: '/notifications' }), { limited: 'answered' }),
-  row('PATCH /notifications', self, () => ({ path: '/notifications', body: { all: true, is_read: true } }), {
-    limited: 'answered',
-  }),
-  row('DELETE /notifications', self, () => ({ path: `/notifications?ids=${randomUUID()}` }), { limited: 'answered' }),
+  row('GET /notifications', self('answered'), () => ({ path: '/notifications' })),
+  row('PATCH /notifications', self('answered'), () => ({ path: '/notifications', body: { all: true, is_read: true } })),
+  row('DELETE /notifications', self('answered'), () => ({ path: `/notifications?ids=${randomUUID()}` })),
   row('GET /workspaces/{workspace_id}/tags', workspace('viewer'), (place) => ({ path: ofWorkspace(place, '/tags') })),
   row('POST /workspaces/{workspace_id}/tags', workspace('viewer'), (place) => ({
     path: ofWorkspace(place, '/tags'),
@@ -932,12 +851,12 @@ export const rows: readonly Row[] = [
     body: {},
   })),
   row('DELETE /tags/{tag_id}', workspace('editor'), async (place) => ({ path: `/tags/${(await place.newTag()).id}` })),
-  row('GET /workspace-templates', self, () => ({ path: '/workspace-templates' }), { limited: 'answered' }),
+  row('GET /workspace-templates', self('answered'), () => ({ path: '/workspace-templates' })),
   row(
     'POST /workspace-templates',
-    self,
+    self('refused'),
     () => ({ path: '/workspace-templates', body: { name: 'Mine', tree: [{ type: 'folder', name: 'Folder' }] } }),
-    { success: 201, limited: 'refused' },
+    { success: 201 },
   ),
   row(
     'POST /workspace-templates',
@@ -948,23 +867,13 @@ export const rows: readonly Row[] = [
     }),
     { about: 'of a workspace', success: 201, orLater: true },
   ),
-  row(
-    'GET /workspace-templates/{template_id}',
-    self,
-    async (_, caller) => ({
-      path: `/workspace-templates/${(await newTemplate(caller)).id}`,
-    }),
-    { limited: 'refused' },
-  ),
-  row(
-    'DELETE /workspace-templates/{template_id}',
-    self,
-    async (_, caller) => ({
-      path: `/workspace-templates/${(await newTemplate(caller)).id}`,
-    }),
-    { limited: 'refused' },
-  ),
-  row('POST /search', self, () => ({ path: '/search', body: { query: 'words' } }), { limited: 'answered' }),
+  row('GET /workspace-templates/{template_id}', self('refused'), async (_, caller) => ({
+    path: `/workspace-templates/${(await newTemplate(caller)).id}`,
+  })),
+  row('DELETE /workspace-templates/{template_id}', self('refused'), async (_, caller) => ({
+    path: `/workspace-templates/${(await newTemplate(caller)).id}`,
+  })),
+  row('POST /search', self('answered'), () => ({ path: '/search', body: { query: 'words' } })),
   row(
     'POST /search',
     workspace('guest'),
@@ -1074,7 +983,8 @@ async function ownGroup(place: Place, caller: Api): Promise<{ readonly id: strin
 }
 
 function row(endpoint: string, gate: Gate, request: Row['request'], more: Partial<Row> = {}): Row {
-  return { endpoint: endpoint.replace(' ', ' /api/v1'), gate, request, success: 200, ...more };
+  const limited = 'limited' in gate && { limited: gate.limited };
+  return { endpoint: endpoint.replace(' ', ' /api/v1'), gate, request, success: 200, ...limited, ...more };
 }
 
 export function methodOf({ endpoint }: Row): string {
