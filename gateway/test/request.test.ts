@@ -1,4 +1,7 @@
+import { createFaults } from '@commonplace/kit/errors';
+import { Json } from '@commonplace/proto/api/v1/access.js';
 import { describe, expect, test } from '@jest/globals';
+import { compileFreeForm } from '../src/request/free-form.js';
 import type { ParsedRequest } from '../src/request/reading.js';
 import { createRoutes } from '../src/routes.js';
 import { fixtureContract } from './fixture.js';
@@ -219,6 +222,25 @@ describe('values in a body', () => {
 
   test('both spellings with one value are one field', () => {
     expect(create(withBody({ is_active: false, isActive: false })).message.isActive).toBe(false);
+  });
+});
+
+describe('JSON whose bytes its service limits', () => {
+  const large = ['ü'.repeat(131_072)];
+
+  function messagesOf(value: unknown, readInPieces: boolean): string[] {
+    const faults = createFaults();
+    compileFreeForm({ json: Json.ARRAY, maxBytes: 0, limitedByOwner: true, readInPieces })(value, 'list', faults);
+    return faults.list.map(({ message }) => message);
+  }
+
+  test('may have more than 256 KiB, but not any number of names', () => {
+    expect(messagesOf(large, false)).toEqual([]);
+    expect(messagesOf(manyNames(), false)).toEqual(['list may have at most 10000 different names of fields.']);
+  });
+
+  test('may have any number of names if the service reads it in pieces', () => {
+    expect([...messagesOf(large, true), ...messagesOf(manyNames(), true)]).toEqual([]);
   });
 });
 

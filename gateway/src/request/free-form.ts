@@ -15,12 +15,16 @@ const EXPECTED: Record<Json, string> = {
 /** Bytes of free-form JSON for which the contract names no other limit. Services parse it at once. */
 const MAX_BYTES = 262_144;
 
+/** The rules of the contract that bound free-form JSON. */
+type Bounds = Pick<Rules, 'maxBytes' | 'limitedByOwner' | 'readInPieces'>;
+
 /**
  * Returns the function that reads free-form JSON of a kind. It returns the JSON text as bytes for the service that owns
  * it.
  */
-export function compileFreeForm({ json, maxBytes }: Pick<Rules, 'json' | 'maxBytes'>): Convert {
-  const faultOf = json === Json.REQUEST ? () => undefined : compileBounds(json, maxBytes === 0 ? MAX_BYTES : maxBytes);
+export function compileFreeForm(rules: Bounds & Pick<Rules, 'json'>): Convert {
+  const { json } = rules;
+  const faultOf = json === Json.REQUEST ? () => undefined : compileBounds(rules);
   return (value, param, faults) => {
     if (!isKind(json, value)) return faults.add(param, 'invalid_type', `must be ${EXPECTED[json]}.`);
     const text = JSON.stringify(value);
@@ -36,11 +40,11 @@ export function compileFreeForm({ json, maxBytes }: Pick<Rules, 'json' | 'maxByt
  * Returns the function that says what is wrong with a value, which it gets with its text as JSON. Requests within a batch
  * are not for it: they are checked as requests of their own.
  */
-function compileBounds(json: Json, maxBytes: number): (value: unknown, text: string) => string | undefined {
-  const isOfRows = json === Json.ARRAY && maxBytes === NO_LIMIT;
+function compileBounds(bounds: Bounds): (value: unknown, text: string) => string | undefined {
+  const maxBytes = bounds.limitedByOwner ? Number.POSITIVE_INFINITY : bounds.maxBytes || MAX_BYTES;
   return (value, text) => {
     if (Buffer.byteLength(text) > maxBytes) return `may have at most ${maxBytes} bytes as JSON.`;
-    if (!isOfRows && text.length > FEW_NAMES_CHARS && hasMoreNames(value, MAX_NAMES)) {
+    if (!bounds.readInPieces && text.length > FEW_NAMES_CHARS && hasMoreNames(value, MAX_NAMES)) {
       return `may have at most ${MAX_NAMES} different names of fields.`;
     }
     return hasBadCharacters(text) ? 'must not have NUL characters or halves of surrogate pairs.' : undefined;
@@ -51,8 +55,6 @@ function compileBounds(json: Json, maxBytes: number): (value: unknown, text: str
 const MAX_NAMES = 10_000;
 /** Characters of JSON that have fewer names than that: each takes four characters or more besides its own. */
 const FEW_NAMES_CHARS = 4 * MAX_NAMES;
-/** The limit of fields that services limit: of lists those of rows and columns, which are not parsed at once. */
-const NO_LIMIT = 2 ** 32 - 1;
 
 const TOO_LARGE = 'must not have numbers beyond 1.7976931348623157e308.';
 
