@@ -1,5 +1,5 @@
 import type { ContentKind, Part, PlacesByNode } from './content/kind.js';
-import type { DocumentKind } from './documents/kind/document.js';
+import type { DocumentKind } from './documents/kind/document-parts.js';
 import type { Node, NodeType } from './domain/node.js';
 import { ContentNotSupported } from './errors.js';
 import type { TableKind } from './tables/kind.js';
