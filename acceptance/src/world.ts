@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from '@commonplace/kit/cache';
 import { type Api, api } from './client.js';
 import { eventually } from './eventually.js';
 import { newAddress, newKey, type Person, signUp, tokenOf } from './people.js';
@@ -206,26 +207,16 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     const body = { source_type: 'markdown', upload: true };
     return (await boss.post<Import>(`/workspaces/${workspace.id}/imports`, body)).data;
   };
-  let waiting: Promise<Import> | undefined;
   let extraMemberId = '';
-  let shared: Promise<{ id: string }> | undefined;
-  let kept: Promise<{ id: string }> | undefined;
-  let ended: Promise<{ id: string }> | undefined;
-  let automation: Promise<{ id: string }> | undefined;
-  let automationRun: Promise<string> | undefined;
-  let task: Promise<{ id: string }> | undefined;
-  let channel: Promise<{ id: string; messageId: string }> | undefined;
-  let helper: Promise<{ id: string }> | undefined;
-  let yearly: Promise<{ id: string }> | undefined;
   const newHelper = async () => {
     const body = { name: 'Helper', visibility: 'workspace', org_id: workspace.org_id };
     const { data } = await boss.post<{ id: string }>('/agents', body);
     await boss.send('PUT', `/agents/${data.id}/workspaces`, { workspace_ids: [workspace.id] });
     return data;
   };
+  const agent = once(newHelper);
   const newSchedule = async () => {
-    helper ??= newHelper();
-    const { id: agent_id } = await helper;
+    const { id: agent_id } = await agent();
     const body = { name: 'Yearly', agent_id, workspace_id: workspace.id, cron: '@yearly', input: 'Sum up.' };
     return (await boss.post<{ id: string }>('/agent-schedules', body)).data;
   };
@@ -243,9 +234,9 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
     const body = { name: 'Automation', workspace_id: workspace.id, trigger, actions: [{ type: 'stop' }] };
     return (await boss.post<{ id: string; webhook_url?: string }>('/automations', body)).data;
   };
+  const automation = once(() => newAutomation());
   const newAutomationRun = async () => {
-    automation ??= newAutomation();
-    const runs = `/automations/${(await automation).id}`;
+    const runs = `/automations/${(await automation()).id}`;
     const path = `${runs}/runs/${(await boss.post<{ id: string }>(`${runs}/run`, {})).data.id}`;
     await eventually(async () => {
       const { status } = (await boss.get<{ status: string }>(path)).data;
@@ -270,50 +261,22 @@ async function createPlace({ everyScope, ...parts }: PlaceParts, kind: object): 
   };
   return {
     newImport,
-    import() {
-      waiting ??= newImport();
-      return waiting;
-    },
-    chat() {
-      shared ??= newChat();
-      return shared;
-    },
-    channel() {
-      channel ??= newChannel();
-      return channel;
-    },
-    memory() {
+    import: once(newImport),
+    chat: once(newChat),
+    channel: once(newChannel),
+    memory: once(() => {
       const body = { scope: 'workspace', workspace_id: workspace.id, content: 'The team meets on Mondays.' };
-      kept ??= boss.post<{ id: string }>('/memories', body).then(({ data }) => data);
-      return kept;
-    },
-    workItem() {
-      task ??= newWorkItem();
-      return task;
-    },
+      return boss.post<{ id: string }>('/memories', body).then(({ data }) => data);
+    }),
+    workItem: once(newWorkItem),
     newWorkItem,
-    agent() {
-      helper ??= newHelper();
-      return helper;
-    },
+    agent,
     newAutomation,
-    automation() {
-      automation ??= newAutomation();
-      return automation;
-    },
-    automationRun() {
-      automationRun ??= newAutomationRun();
-      return automationRun;
-    },
+    automation,
+    automationRun: once(newAutomationRun),
     newSchedule,
-    schedule() {
-      yearly ??= newSchedule();
-      return yearly;
-    },
-    run() {
-      ended ??= newRun();
-      return ended;
-    },
+    schedule: once(newSchedule),
+    run: once(newRun),
     ...parts,
     workspace,
     folder,

@@ -1,5 +1,7 @@
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
+import { once } from '@commonplace/kit/cache';
 import type { DeepFields } from '@commonplace/kit/http';
+import { compareCodeUnits } from '@commonplace/kit/words';
 import type { FilePart, Traits, WorkspaceLimit } from '@commonplace/proto/api/v1/access.js';
 import type { HttpRule } from '@commonplace/proto/google/api/http.js';
 import { type Contract, loadContract } from './descriptors/contract.js';
@@ -139,7 +141,7 @@ export function routesOf(contract: Contract = loadContract()): Route[] {
     if (seen.has(key)) throw new Error(`${fullMethod}: there is another method for ${method} ${path}`);
     seen.add(key);
   }
-  return routes.sort((a, b) => compareText(sortKey(a), sortKey(b)));
+  return routes.sort((a, b) => compareCodeUnits(sortKey(a), sortKey(b)));
 }
 
 function deepFieldsOf(contract: Contract, input: DescMessage): DeepFields {
@@ -282,14 +284,6 @@ function eventWriters(contract: Contract, writersOf: ReturnType<typeof createWri
   return writers;
 }
 
-function once<T extends object>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
-
 function bindingOf(rule: HttpRule, descriptor: DescMethod): { method: Method; path: string; bodyField: string } {
   const fullMethod = `/${descriptor.parent.typeName}/${descriptor.name}`;
   const patterns: [Method, string | undefined][] = [
@@ -312,10 +306,6 @@ function bindingOf(rule: HttpRule, descriptor: DescMethod): { method: Method; pa
 /** Returns a key that sorts a literal segment before a parameter in the same position. */
 function sortKey({ path, method }: Route): string {
   return `${path.replaceAll('{', '\u007f')} ${method}`;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Converts the name of a field to camelCase, as in messages. */

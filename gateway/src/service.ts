@@ -1,9 +1,10 @@
+import { once } from '@commonplace/kit/cache';
 import { ConfigError } from '@commonplace/kit/config';
 import { createEndedSessions, createSecurityHeaders } from '@commonplace/kit/http';
 import type { Client, ServiceContract } from '@commonplace/kit/rpc';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService, type Host } from '@commonplace/platform/runtime';
-import type { Deprecation, GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
+import type { GetCapabilitiesRequest } from '@commonplace/proto/gateway/v1/capability_service.js';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import { EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { openReaders } from '@commonplace/site/reader';
@@ -50,7 +51,7 @@ export const gateway = defineService({
     const connectors = host.client(contracts.connectors);
     let draining = false;
     let server: HttpServer | undefined;
-    const wasAnswered = once(() => answers(host));
+    const wasAnswered = rememberTrue(() => answers(host));
     const health = {
       isReady: async () =>
         server !== undefined && !draining && host.hasBegun() && host.isHealthy() && (await wasAnswered()),
@@ -170,11 +171,7 @@ function createInvokers(host: Host, routes: readonly Route[], settings: Settings
     const client = host.client(contract) as Client<Record<string, (request: object) => Promise<object>>>;
     for (const [name, { path }] of Object.entries(contract.definition)) invokers.set(path, client[name] as Invoke);
   }
-  let listed: readonly Deprecation[] | undefined;
-  const deprecations = () => {
-    listed ??= listDeprecations(routes);
-    return listed;
-  };
+  const deprecations = once(() => listDeprecations(routes));
   invokers.set(
     '/commonplace.gateway.v1.CapabilityService/GetCapabilities',
     async (_: GetCapabilitiesRequest, options) => {
@@ -224,7 +221,7 @@ async function hasEmbeddings(host: Host): Promise<boolean> {
  * Returns a check that remembers the first `true`. A starting gateway waits for identity. One that loses identity later
  * stays ready, because it still serves published pages and has to answer 503 to other requests.
  */
-function once(ask: () => Promise<boolean>): () => Promise<boolean> {
+function rememberTrue(ask: () => Promise<boolean>): () => Promise<boolean> {
   let yes = false;
   return async () => {
     yes ||= await ask();

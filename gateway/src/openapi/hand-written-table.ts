@@ -34,6 +34,9 @@ export interface HandWritten {
   readonly notReady?: boolean;
 }
 
+/** A row of the table; its method is POST unless it names another one. */
+type Row = Omit<HandWritten, 'method'> & Partial<HandWritten>;
+
 /**
  * Fields of a session that are answered. The session itself is sent as a cookie, and a required second factor is
  * answered as an error.
@@ -61,11 +64,10 @@ const RECENT = 'Needs a recent sign-in, or answers 403 `reauthentication_require
 const RECENT_FOR_OTHERS =
   "Needs a recent sign-in for another session than the request's own, or answers 403 `reauthentication_required`.";
 
-const SESSIONS: readonly HandWritten[] = [
+const SESSIONS: readonly Row[] = [
   {
     ...SIGN_IN,
     ...BEGUN,
-    method: 'post',
     path: '/auth/sign-in',
     operationId: 'signIn',
     errors: ['401:invalid_credentials', '401:second_factor_required', 'wrong_code'],
@@ -78,7 +80,6 @@ const SESSIONS: readonly HandWritten[] = [
   {
     ...SIGN_IN,
     ...BEGUN,
-    method: 'post',
     path: '/auth/second-factor',
     operationId: 'completeSignIn',
     errors: ['expired_credentials', 'invalid_credentials', 'wrong_code'],
@@ -91,7 +92,6 @@ const SESSIONS: readonly HandWritten[] = [
   {
     ...SIGN_IN,
     ...BEGUN,
-    method: 'post',
     path: '/auth/sign-up',
     operationId: 'signUp',
     errors: [
@@ -122,7 +122,6 @@ const SESSIONS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/sign-out',
     operationId: 'signOut',
     data: done('signed_out'),
@@ -130,7 +129,6 @@ const SESSIONS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/accept-invitation',
     operationId: 'acceptInvitation',
     errors: [
@@ -168,7 +166,6 @@ const SESSIONS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/sessions/end',
     operationId: 'endSession',
     errors: ['not_found', 'reauthentication_required'],
@@ -180,7 +177,6 @@ const SESSIONS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/sessions/end-others',
     operationId: 'endOtherSessions',
     errors: ['reauthentication_required'],
@@ -190,7 +186,7 @@ const SESSIONS: readonly HandWritten[] = [
   },
 ];
 
-const SECURITY: readonly HandWritten[] = [
+const SECURITY: readonly Row[] = [
   {
     ...ACCOUNT,
     method: 'get',
@@ -201,7 +197,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/change-password',
     operationId: 'changePassword',
     errors: [
@@ -219,7 +214,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...SIGN_IN,
-    method: 'post',
     path: '/auth/forgot-password',
     operationId: 'requestPasswordReset',
     rpc: 'RequestPasswordReset',
@@ -231,7 +225,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...SIGN_IN,
-    method: 'post',
     path: '/auth/reset-password',
     operationId: 'resetPassword',
     errors: ['weak_password', 'expired_link'],
@@ -242,7 +235,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/reauthenticate',
     operationId: 'reauthenticate',
     errors: ['wrong_password', 'wrong_code', 'no_password', '403:second_factor_required', 'not_found'],
@@ -255,7 +247,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/totp/begin',
     operationId: 'beginTotp',
     errors: ['reauthentication_required', 'already_exists'],
@@ -265,7 +256,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/totp/confirm',
     operationId: 'confirmTotp',
     errors: ['wrong_code', 'not_found', 'reauthentication_required'],
@@ -276,7 +266,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/totp/remove',
     operationId: 'removeTotp',
     errors: ['not_found', 'reauthentication_required', 'wrong_code', '403:second_factor_required'],
@@ -286,7 +275,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/recovery-codes',
     operationId: 'renewRecoveryCodes',
     errors: ['not_found', 'reauthentication_required'],
@@ -296,7 +284,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/verify-email/send',
     operationId: 'requestEmailVerification',
     rpc: 'RequestEmailVerification',
@@ -304,7 +291,6 @@ const SECURITY: readonly HandWritten[] = [
   },
   {
     ...SIGN_IN,
-    method: 'post',
     path: '/auth/verify-email',
     operationId: 'verifyEmail',
     errors: ['expired_link'],
@@ -345,7 +331,7 @@ const SIGNED_CREDENTIAL = {
   response: { clientDataJSON: 'e30', authenticatorData: 'SZYN', signature: 'MEUC' },
 };
 
-const PASSKEYS: readonly HandWritten[] = [
+const PASSKEYS: readonly Row[] = [
   {
     ...ACCOUNT,
     method: 'get',
@@ -366,7 +352,6 @@ const PASSKEYS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/passkeys/register/begin',
     operationId: 'beginPasskeyRegistration',
     errors: ['reauthentication_required', 'no_password', 'limit_reached'],
@@ -376,7 +361,6 @@ const PASSKEYS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/passkeys/register',
     operationId: 'completePasskeyRegistration',
     errors: [
@@ -395,7 +379,6 @@ const PASSKEYS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/passkeys/rename',
     operationId: 'renamePasskey',
     errors: ['not_found'],
@@ -406,7 +389,6 @@ const PASSKEYS: readonly HandWritten[] = [
   },
   {
     ...ACCOUNT,
-    method: 'post',
     path: '/auth/passkeys/remove',
     operationId: 'removePasskey',
     errors: ['not_found', 'reauthentication_required'],
@@ -419,7 +401,6 @@ const PASSKEYS: readonly HandWritten[] = [
   },
   {
     ...SIGN_IN,
-    method: 'post',
     path: '/auth/passkeys/sign-in/begin',
     operationId: 'beginPasskeySignIn',
     data: PASSKEY_OPTIONS,
@@ -428,7 +409,6 @@ const PASSKEYS: readonly HandWritten[] = [
   {
     ...SIGN_IN,
     ...BEGUN,
-    method: 'post',
     path: '/auth/passkeys/sign-in',
     operationId: 'completePasskeySignIn',
     errors: ['expired_credentials', 'invalid_credentials', 'csrf_failed'],
@@ -451,7 +431,7 @@ const UPLOADED: Schema = {
   },
 };
 
-const OTHERS: readonly HandWritten[] = [
+const OTHERS: readonly Row[] = [
   {
     tag: 'Signed URLs',
     method: 'get',
@@ -507,4 +487,6 @@ const OTHERS: readonly HandWritten[] = [
 ];
 
 /** Every route outside the contract's endpoints that programs use. */
-export const HAND_WRITTEN: readonly HandWritten[] = [...SESSIONS, ...SECURITY, ...PASSKEYS, ...OTHERS];
+export const HAND_WRITTEN = [...SESSIONS, ...SECURITY, ...PASSKEYS, ...OTHERS].map(
+  (row): HandWritten => ({ method: 'post', ...row }),
+);

@@ -1,2 +1,3 @@
 export { maxEntries } from './max-entries.js';
+export { once } from './once.js';
 export { createSharedFetches } from './shared-fetches.js';

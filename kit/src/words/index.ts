@@ -103,3 +103,8 @@ export function isLongerThan(text: string, max: number): boolean {
   for (const _ of text) count++;
   return count > max;
 }
+
+/** Compares two texts by their UTF-16 code units, which orders ids, keys and times of one format. */
+export function compareCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,3 +1,4 @@
+import { once } from '@commonplace/kit/cache';
 import { invalidField } from '@commonplace/kit/errors';
 import { lazyLibrary } from '@commonplace/kit/library';
 
@@ -14,8 +15,6 @@ interface PasswordContext {
   readonly name: string;
 }
 
-let commonPasswords: ReadonlySet<string> | undefined;
-
 /**
  * Returns whether a password is in the list of 49,233 common ones, ignoring case. Entries shorter than 8 characters
  * are skipped, since such passwords are refused anyway.
@@ -25,12 +24,10 @@ function isCommon(password: string, minLength: number): boolean {
 }
 
 /** Loads the list of common passwords, which takes some 80 ms, unless it is loaded. */
-export function loadCommonPasswords(): ReadonlySet<string> {
-  commonPasswords ??= new Set(
-    (library().dictionary['passwords-common'] as readonly string[]).filter((word) => word.length >= 8),
-  );
-  return commonPasswords;
-}
+export const loadCommonPasswords = once(
+  (): ReadonlySet<string> =>
+    new Set((library().dictionary['passwords-common'] as readonly string[]).filter((word) => word.length >= 8)),
+);
 
 /** Requirements for new passwords. */
 export interface PasswordRules {

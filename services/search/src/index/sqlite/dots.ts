@@ -1,3 +1,4 @@
+import { once } from '@commonplace/kit/cache';
 /** The WebAssembly module that `dots.wat` is the source of; a test compares them. */
 export const DOTS = Buffer.from(
   'AGFzbQEAAAABCQFgBX9/f39/AAMCAQAFAwEAAQcRAgZtZW1vcnkCAARkb3RzAAAKyAEBxQECA38DeyAAIQUCQANAIAFFDQEgAyEH' +
@@ -41,12 +42,7 @@ export function createComparer(query: Float32Array): Comparer {
 const HAS_SIMD = WebAssembly.validate(DOTS);
 
 /** The module's memory is filled by one query after the other, so each thread needs one instance only. */
-let instance: DotsModule | undefined;
-
-function dotsModule(): DotsModule {
-  instance ??= new WebAssembly.Instance(new WebAssembly.Module(DOTS)).exports as DotsModule;
-  return instance;
-}
+const dotsModule = once(() => new WebAssembly.Instance(new WebAssembly.Module(DOTS)).exports as DotsModule);
 
 /** Bytes of vectors that are compared at once: few enough for the processor's cache. */
 const BYTES_AT_ONCE = 128 * 1024;
