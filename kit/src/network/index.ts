@@ -30,6 +30,11 @@ export function countedNetwork(address: string, ipv6Prefix: number = IPV6_PREFIX
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/${ipv6Prefix}`)}/${ipv6Prefix}`;
 }
 
+/** Returns whether the host of a URL is a loopback address or `localhost`. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
 /** Prefix length in bits of the network of a site, as opposed to one machine. */
 const NETWORK_BITS = { ipv4: 24, ipv6: 48 } as const;
 

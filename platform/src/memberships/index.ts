@@ -12,7 +12,7 @@ import { agentRoleName, isOrgRoleAtLeast, lesserOrgRole, lesserWorkspaceRole } f
 
 export { openWorkspace, WorkspaceRequired } from './default-workspace.js';
 export { refusalOfWorkspace } from './refusal.js';
-export { agentRoleName, isOrgRoleAtLeast, isWorkspaceRoleAtLeast } from './roles.js';
+export { agentRoleName, agentRoleNamed, isOrgRoleAtLeast, isTrustedRole, isWorkspaceRoleAtLeast } from './roles.js';
 
 /** A person's memberships, indexed for look-ups. */
 export interface PersonMemberships {

@@ -23,6 +23,11 @@ export function isWorkspaceRoleAtLeast(role: WorkspaceRole | undefined, least: W
   return role !== undefined && ASCENDING.indexOf(role) >= ASCENDING.indexOf(least);
 }
 
+/** Returns whether the words of a person with this role in a workspace may be taken as instructions. */
+export function isTrustedRole(role: WorkspaceRole | undefined): boolean {
+  return isWorkspaceRoleAtLeast(role, WorkspaceRole.COMMENTER);
+}
+
 /** Returns the lesser of two workspace roles. */
 export function lesserWorkspaceRole(one: WorkspaceRole, other: WorkspaceRole): WorkspaceRole {
   return isWorkspaceRoleAtLeast(one, other) ? other : one;
@@ -45,6 +50,11 @@ export function isOrgRoleAtLeast(role: OrgRole | undefined, least: OrgRole): boo
 /** Returns the lesser of two roles in an Org. */
 export function lesserOrgRole(one: OrgRole, other: OrgRole): OrgRole {
   return isOrgRoleAtLeast(one, other) ? other : one;
+}
+
+/** Returns the agent's role of a contract's name, `viewer` unless it has one. */
+export function agentRoleNamed(name: WorkspaceRole): AgentRole {
+  return (Object.keys(AGENT_ROLE_NAMES) as AgentRole[]).find((role) => AGENT_ROLE_NAMES[role] === name) ?? 'viewer';
 }
 
 /** Returns the contract's name of an agent's role. */

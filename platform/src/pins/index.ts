@@ -1,3 +1,5 @@
+import { type AppError, invalidField } from '@commonplace/kit/errors';
+
 /** An element of a list. */
 interface ListEntry {
   readonly id: string;
@@ -33,4 +35,18 @@ export function orderPins<T extends ListEntry>(
   if (order.length !== seen.size || wanted.length !== seen.size || new Set(order).size !== seen.size) return undefined;
   let next = 0;
   return pins.map((pin) => (seen.has(pin.id) ? (wanted[next++] as T) : pin));
+}
+
+/** Returns the error for a request that names two different items. */
+export function ambiguousTarget(param: string): AppError {
+  return invalidField(
+    param,
+    'ambiguous_target',
+    'must not be combined with another selector that names a different item.',
+  );
+}
+
+/** Returns the error for a request that names no item; `names` are the fields that could. */
+export function missingTarget(names: string): AppError {
+  return invalidField(names.split(',')[0] as string, 'missing_target', `is required, or another of ${names}.`);
 }

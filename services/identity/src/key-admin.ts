@@ -1,9 +1,9 @@
 import { isKnownScope, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
+import { homeOf } from '@commonplace/kit/id';
 import { type Collection, findEach, type Store } from '@commonplace/kit/store';
 import type { Settings } from './config.js';
 import { emailKeyOf } from './domain/address.js';
-import { homeOf } from './domain/home.js';
 import { deriveKeys } from './domain/secrets.js';
 import { keyFacts } from './events.js';
 import { newApiKey } from './keys/new-key.js';

@@ -1,13 +1,12 @@
 import { crc32 } from 'node:zlib';
 import type { DomainEvent } from '@commonplace/kit/events';
-import { newId } from '@commonplace/kit/id';
+import { homeOf, newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
 import { ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { toBase62 } from '../src/domain/base62.js';
-import { homeOf } from '../src/domain/home.js';
 import { mintKey } from '../src/domain/key-format.js';
 import { apiKeyCollection } from '../src/stores/api-keys.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';

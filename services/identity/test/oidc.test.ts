@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
+import { homeOf } from '@commonplace/kit/id';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { homeOf } from '../src/domain/home.js';
 import { type Harness, openHarness } from './support/harness.js';
 import { signUp } from './support/people.js';
 import { type RunningProvider, startProvider } from './support/provider.js';

@@ -1,9 +1,8 @@
 import { actorOf, createTokenVerifier, reachesWorkspace } from '@commonplace/kit/auth';
-import { newId } from '@commonplace/kit/id';
+import { homeOf, newId } from '@commonplace/kit/id';
 import { ListApiKeysRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { homeOf } from '../src/domain/home.js';
 import { parseSecrets } from '../src/domain/secrets.js';
 import { openSecurityAdmin } from '../src/security-admin.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';

@@ -1,7 +1,6 @@
-import { newId } from '@commonplace/kit/id';
+import { homeOf, newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { homeOf } from '../src/domain/home.js';
 import { sessionCollection } from '../src/stores/sessions.js';
 import { type Harness, openHarness, SECRET } from './support/harness.js';
 

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
-import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { ACTOR_TYPES, actorMessage } from '@commonplace/platform/actors';
+import type { Actor as ActorMessage } from '@commonplace/proto/api/v1/actor.js';
 import {
   AccessMode,
   AccessSource,
@@ -47,19 +48,6 @@ const ROLES_BY_MESSAGE = new Map(Object.entries(ROLE_MESSAGES).map(([role, messa
 /** Returns the stored name of a role; undefined if none was given. */
 export function roleNamed(role: ResourceRole): Role | undefined {
   return ROLES_BY_MESSAGE.get(role);
-}
-
-const ACTOR_TYPES: Record<Actor['type'], ActorType> = {
-  user: ActorType.USER,
-  agent: ActorType.AGENT,
-  api_key: ActorType.API_KEY,
-  automation: ActorType.AUTOMATION,
-  import: ActorType.IMPORT,
-  system: ActorType.SYSTEM,
-};
-
-export function actorMessage(actor: Actor): ActorMessage {
-  return { type: ACTOR_TYPES[actor.type], id: actor.id, name: actor.name };
 }
 
 const BY_ACTOR_TYPE = new Map(Object.entries(ACTOR_TYPES).map(([name, type]) => [type, name as Actor['type']]));

@@ -2,7 +2,8 @@ import { invalidField, LimitReached, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageInOrder, replaceChanged } from '@commonplace/kit/store';
-import { insertPin, movePin, orderPins } from '@commonplace/platform/pins';
+import { actorMessage } from '@commonplace/platform/actors';
+import { ambiguousTarget, insertPin, missingTarget, movePin, orderPins } from '@commonplace/platform/pins';
 import type {
   AgentPin,
   AgentService,
@@ -14,7 +15,6 @@ import { seeAgent } from '../agents/access.js';
 import type { Parts } from '../parts.js';
 import type { AgentPinEntry, AgentPinList } from '../stores/agent-pins.js';
 import type { AgentRecord } from '../stores/agents.js';
-import { actorMessage } from '../wire/runs.js';
 
 type PinHandlers = Pick<
   Handlers<AgentService>,
@@ -94,8 +94,8 @@ export function createAgentPinHandlers(parts: Parts, open: OpenAgent): PinHandle
 
     async removeAgentPin({ agentId, pinId, resourceId }, context) {
       const agent = await open(agentId, context);
-      if (pinId === undefined && resourceId === undefined) throw missing('pin_id, resource_id');
-      if (pinId !== undefined && resourceId !== undefined) throw ambiguous('pin_id');
+      if (pinId === undefined && resourceId === undefined) throw missingTarget('pin_id, resource_id');
+      if (pinId !== undefined && resourceId !== undefined) throw ambiguousTarget('pin_id');
       const found = await find(agent.id, context);
       const pin = found.pins.find((one) => (pinId === undefined ? one.resourceId === resourceId : one.id === pinId));
       if (pin === undefined) throw NotFound();
@@ -125,14 +125,14 @@ function reordered(
 ): AgentPinEntry[] {
   const sees = seenIn(items);
   if (order.length > 0) {
-    if (pinId !== undefined || resourceId !== undefined) throw ambiguous('order');
+    if (pinId !== undefined || resourceId !== undefined) throw ambiguousTarget('order');
     if (position !== undefined) throw invalidField('position', 'invalid_value', 'must not be combined with order.');
     const sorted = orderPins(pins, order, sees);
     if (sorted === undefined) throw invalidField('order', 'invalid_value', 'must name every pin of the list once.');
     return sorted;
   }
-  if (pinId === undefined && resourceId === undefined) throw missing('pin_id, resource_id, order');
-  if (pinId !== undefined && resourceId !== undefined) throw ambiguous('pin_id');
+  if (pinId === undefined && resourceId === undefined) throw missingTarget('pin_id, resource_id, order');
+  if (pinId !== undefined && resourceId !== undefined) throw ambiguousTarget('pin_id');
   const pin = pins.filter(sees).find((one) => (pinId === undefined ? one.resourceId === resourceId : one.id === pinId));
   if (pin === undefined) throw NotFound();
   if (position === undefined) throw invalidField('position', 'missing_field', 'is required to move a pin.');
@@ -141,22 +141,10 @@ function reordered(
 
 /** Returns the resource of a request, which names it in one of two fields. */
 function resourceOf({ resourceId, item }: CreateAgentPinRequest): { readonly id: string; readonly param: string } {
-  if (resourceId !== undefined && item !== undefined && item.id !== resourceId) throw ambiguous('resource_id');
+  if (resourceId !== undefined && item !== undefined && item.id !== resourceId) throw ambiguousTarget('resource_id');
   const id = resourceId ?? item?.id;
-  if (id === undefined) throw missing('resource_id, item');
+  if (id === undefined) throw missingTarget('resource_id, item');
   return { id, param: resourceId === undefined ? 'item.id' : 'resource_id' };
-}
-
-function ambiguous(param: string): Error {
-  return invalidField(
-    param,
-    'ambiguous_target',
-    'must not be combined with another selector that names a different item.',
-  );
-}
-
-function missing(names: string): Error {
-  return invalidField(names.split(',')[0] as string, 'missing_target', `is required, or another of ${names}.`);
 }
 
 function pinMessages({ pins, record }: Found, items: Items): AgentPin[] {

@@ -2,13 +2,14 @@ import { invalidField } from '@commonplace/kit/errors';
 import { type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { pageInOrder, wholeList } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { agentRoleNamed } from '@commonplace/platform/memberships';
 import type { AgentService, ReplaceAgentWorkspacesRequest } from '@commonplace/proto/agents/v1/agent_service.js';
 import type { PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { seeAgent } from '../agents/access.js';
 import { type GivenPlace, placesAfter, seenPlaces } from '../agents/places.js';
 import type { Parts } from '../parts.js';
 import { type AgentPlace, leftWorkspaces } from '../stores/agents.js';
-import { agentRole, placeMessage } from '../wire/agents.js';
+import { placeMessage } from '../wire/agents.js';
 
 type WorkspaceHandlers = Pick<Handlers<AgentService>, 'listAgentWorkspaces' | 'replaceAgentWorkspaces'>;
 
@@ -51,7 +52,7 @@ function present(places: readonly AgentPlace[], person: PersonMemberships, reque
 function givenPlaces({ workspaces, workspaceIds }: ReplaceAgentWorkspacesRequest): GivenPlace[] {
   const places = workspaces?.items.map(({ workspaceId, role }, i): GivenPlace => {
     const at = `workspaces[${i}]`;
-    return { workspaceId, role: agentRole(role), idParam: `${at}.workspace_id`, roleParam: `${at}.role` };
+    return { workspaceId, role: agentRoleNamed(role), idParam: `${at}.workspace_id`, roleParam: `${at}.role` };
   });
   const viewed = workspaceIds?.items.map((workspaceId, i): GivenPlace => {
     const param = `workspace_ids[${i}]`;

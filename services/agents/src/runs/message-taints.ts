@@ -1,16 +1,8 @@
 import type { PersonMemberships } from '@commonplace/platform/memberships';
+import { isTrustedRole } from '@commonplace/platform/memberships';
 import type { EarlierMessage } from '@commonplace/proto/agents/v1/conversation_run_service.js';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { distinctTaints, type TaintSource } from '../domain/taint.js';
 import type { Parts } from '../parts.js';
-
-/** Roles of people whose text is trusted. */
-const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
 
 /** The author of a message, and for an agent the run that wrote it. */
 type MessageAuthor = Pick<EarlierMessage, 'authorId' | 'authorName' | 'byAgent' | 'runId'>;
@@ -24,8 +16,7 @@ export async function taintsOfMessages(
   messages: readonly MessageAuthor[],
   workspaceId: string,
 ): Promise<TaintSource[]> {
-  const isTrusted = ({ workspaces }: PersonMemberships) =>
-    TRUSTED.has(workspaces.get(workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  const isTrusted = ({ workspaces }: PersonMemberships) => isTrustedRole(workspaces.get(workspaceId)?.role);
   const taintOf = async ({ authorId: id, authorName: name, byAgent, runId }: MessageAuthor) => {
     if (!byAgent) {
       return isTrusted(await memberships.of(id, systemCall())) ? [] : [{ type: 'guest', id, name } as const];

@@ -1,4 +1,5 @@
 import { enumValue } from '@commonplace/platform/enums';
+import { agentRoleName } from '@commonplace/platform/memberships';
 import {
   type Agent,
   AgentStatus,
@@ -11,9 +12,8 @@ import {
 } from '@commonplace/proto/agents/v1/agent.js';
 import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
 import type { Skill } from '@commonplace/proto/agents/v1/skill.js';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { formatCredits } from '../domain/micros.js';
-import type { AgentPlace, AgentRecord, AgentRole, AgentVersionRecord } from '../stores/agents.js';
+import type { AgentPlace, AgentRecord, AgentVersionRecord } from '../stores/agents.js';
 import { policyMessage } from './policy.js';
 
 /** The parts of an agent's message that depend on the reader and the request. */
@@ -69,19 +69,6 @@ export function versionMessage({ number, changedBy, changedAt, changedFields }: 
   return { version: number, changedBy, changedAt, changedFields: [...changedFields] };
 }
 
-const ROLES: Readonly<Record<AgentRole, WorkspaceRole>> = {
-  viewer: WorkspaceRole.VIEWER,
-  commenter: WorkspaceRole.COMMENTER,
-  editor: WorkspaceRole.EDITOR,
-};
-
-const workspaceRole = (role: AgentRole): WorkspaceRole => ROLES[role];
-
-/** Returns the role of an agent in a request, `viewer` by default. */
-export function agentRole(role: WorkspaceRole): AgentRole {
-  return (Object.keys(ROLES) as AgentRole[]).find((one) => ROLES[one] === role) ?? 'viewer';
-}
-
 export function placeMessage({ workspaceId, role }: AgentPlace, name: string): AgentWorkspace {
-  return { workspaceId, name, role: workspaceRole(role) };
+  return { workspaceId, name, role: agentRoleName(role) };
 }

@@ -1,9 +1,9 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
 import { type Approval, ApprovalKind, ApprovalRisk, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import { namedTaints } from '../domain/taint.js';
 import type { ApprovalRecord } from '../stores/approvals.js';
-import { actorMessage } from './runs.js';
 
 const bytesOf = (value: unknown): Buffer => (value === undefined ? Buffer.alloc(0) : jsonBytes(value));
 

@@ -1,4 +1,5 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue, specifiedName } from '@commonplace/platform/enums';
 import {
   type Memory,
@@ -9,7 +10,6 @@ import {
 } from '@commonplace/proto/agents/v1/memory.js';
 import type { Readable } from '../readable.js';
 import type * as records from '../stores/memories.js';
-import { actorMessage } from './runs.js';
 
 export const kindOf = (kind: MemoryKind) => specifiedName<records.MemoryKind>(kind, 'MEMORY_KIND');
 export const statusOf = (status: MemoryStatus) => specifiedName<records.MemoryStatus>(status, 'MEMORY_STATUS');

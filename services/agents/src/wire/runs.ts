@@ -1,5 +1,5 @@
-import type { Actor as Doer } from '@commonplace/kit/auth';
 import { jsonBytes } from '@commonplace/kit/json';
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
 import type { Citation } from '@commonplace/proto/agents/v1/citation.js';
 import {
@@ -13,7 +13,6 @@ import {
   StepType,
 } from '@commonplace/proto/agents/v1/run.js';
 import { type ModelUsage, UsageSource } from '@commonplace/proto/agents/v1/usage.js';
-import type { Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { StoredCitation } from '../domain/citation.js';
 import { formatCredits } from '../domain/micros.js';
@@ -21,12 +20,6 @@ import { namedTaints } from '../domain/taint.js';
 import type { Readable } from '../readable.js';
 import type { RunOutput, RunRecord, Spent, StepRecord } from '../stores/runs.js';
 import { resourceType } from './resource-type.js';
-
-export const actorMessage = ({ type, id, name: called }: Doer): Actor => ({
-  type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
-  id,
-  name: called,
-});
 
 export function usageMessage({ inputTokens, outputTokens, micros, toolCalls, estimated }: Spent): ModelUsage {
   return {

@@ -1,3 +1,4 @@
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
 import {
   type ChatMessage,
@@ -10,7 +11,7 @@ import {
 import type { Page } from '@commonplace/proto/api/v1/page.js';
 import type { Readable } from '../readable.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
-import { actorMessage, citationMessage, usageMessage } from './runs.js';
+import { citationMessage, usageMessage } from './runs.js';
 
 /** The parts of an answer about a session that are not in its record. */
 interface SessionExtras {

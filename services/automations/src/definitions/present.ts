@@ -1,5 +1,6 @@
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
-import { type Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
   type Automation,
   AutomationConcurrency,
@@ -54,12 +55,6 @@ function statusOf({ disabledAt }: AutomationRecord, failureCount: number): Autom
   if (disabledAt !== undefined) return AutomationStatus.DISABLED;
   return failureCount > 0 ? AutomationStatus.FAILING : AutomationStatus.OK;
 }
-
-const actorMessage = ({ type, id, name }: AutomationRecord['createdBy']): Actor => ({
-  type: enumValue(ActorType, type),
-  id,
-  name,
-});
 
 function triggerMessage({ type, verify, types = [], columns = [], fields = [], ...rest }: StoredTrigger): Trigger {
   const { parentId, resourceType, tagId, formId, tableId } = rest;

@@ -1,6 +1,5 @@
-import type { Actor as Doer } from '@commonplace/kit/auth';
 import { jsonBytes } from '@commonplace/kit/json';
-import type { Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { actorMessage } from '@commonplace/platform/actors';
 import type {
   ActionType,
   AutomationError,
@@ -83,9 +82,3 @@ function errorMessage(failure: RunFailure, showsData: boolean): AutomationError 
   const { code, message, actionId, retryable } = showsData ? failure : withoutData(failure);
   return { code, message, actionId, retryable };
 }
-
-const actorMessage = ({ type, id, name }: Doer): Actor => ({
-  type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
-  id,
-  name,
-});

@@ -1,8 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Actor as StoredActor } from '@commonplace/kit/auth';
 import { jsonBytes } from '@commonplace/kit/json';
-import type { Actor } from '@commonplace/proto/api/v1/actor.js';
-import { ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   DeliveryTargetType,
   FireOutcome,
@@ -138,8 +136,6 @@ function scheduleMessage(
 }
 
 const upper = <T extends string>(name: T): Uppercase<T> => name.toUpperCase() as Uppercase<T>;
-
-const actorMessage = ({ type, id, name }: StoredActor): Actor => ({ type: ActorType[upper(type)], id, name });
 
 const slotMessage = ({ scheduledFor, startsAt }: Slot): ScheduleSlot => ({
   ...{ scheduledFor: timestamp(scheduledFor), startsAt: timestamp(startsAt) },

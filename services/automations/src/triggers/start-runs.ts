@@ -1,5 +1,5 @@
 import { type Collection, inWork } from '@commonplace/kit/store';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
+import { isTrustedRole } from '@commonplace/platform/memberships';
 import type { AutomationRecord } from '../definitions/records.js';
 import type { Shared } from '../parts.js';
 import { type RunRecords, startRun } from '../runs/start.js';
@@ -129,13 +129,6 @@ function personOf({ source: { actor } }: TriggerEvent): string | undefined {
   return actor?.type === 'user' ? actor.id : actor?.person;
 }
 
-const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
-
 /**
  * Returns whether the person behind an event has less than the role commenter, so that their text must not be taken as
  * instructions.
@@ -143,6 +136,5 @@ const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
 function isGuest(event: TriggerEvent, sights: Sights): boolean {
   const userId = personOf(event);
   if (userId === undefined) return false;
-  const held = sights.person(userId)?.workspaces.get(event.workspaceId)?.role;
-  return held === undefined || !TRUSTED.has(held);
+  return !isTrustedRole(sights.person(userId)?.workspaces.get(event.workspaceId)?.role);
 }

@@ -1,9 +1,8 @@
-import type { Actor } from '@commonplace/kit/auth';
 import { jsonBytes } from '@commonplace/kit/json';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumName } from '@commonplace/platform/enums';
 import type { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
-import type { Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
   AssigneeType,
   type WorkItem,
@@ -166,12 +165,6 @@ function itemMessage(item: WorkItemRecord, { readable, links, childCounts }: Vie
     activity: [],
   };
 }
-
-const actorMessage = ({ type, id, name }: Actor): ActorMessage => ({
-  type: `ACTOR_TYPE_${type.toUpperCase()}` as ActorType,
-  id,
-  name,
-});
 
 function runMessage({ id, agentId, status, createdAt, finishedAt }: WorkRun): WorkItemRun {
   return {

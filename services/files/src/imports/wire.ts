@@ -1,4 +1,5 @@
 import type { Actor as Doer } from '@commonplace/kit/auth';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   type Import,
   ImportAccess,
@@ -10,7 +11,6 @@ import {
   type ImportStatus,
 } from '@commonplace/proto/files/v1/import.js';
 import type { ImportEvent } from '@commonplace/proto/files/v1/import_service.js';
-import { actorMessage } from '../storage/wire.js';
 import {
   type ImportRecord,
   type ImportState,

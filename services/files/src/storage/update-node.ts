@@ -1,8 +1,8 @@
 import type { Actor as Doer } from '@commonplace/kit/auth';
+import { actorMessage } from '@commonplace/platform/actors';
 import type { FileSummary } from '@commonplace/proto/resources/v1/resource.js';
 import type { StorageParts } from './parts.js';
 import type { FileRecord, Version } from './records.js';
-import { actorMessage } from './wire.js';
 
 interface NodeChange {
   readonly bytesChanged?: boolean;

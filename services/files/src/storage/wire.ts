@@ -1,5 +1,3 @@
-import type { Actor as Doer } from '@commonplace/kit/auth';
-import { type Actor, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { type File, FileStatus } from '@commonplace/proto/files/v1/file.js';
 import type { FileRecord, FileState, Version } from './records.js';
 
@@ -30,17 +28,4 @@ export function fileMessage(file: FileRecord, version: Version | undefined): Fil
     createdAt: file.createdAt,
     updatedAt: file.updatedAt,
   };
-}
-
-const TYPES: Record<Doer['type'], ActorType> = {
-  user: ActorType.USER,
-  agent: ActorType.AGENT,
-  api_key: ActorType.API_KEY,
-  automation: ActorType.AUTOMATION,
-  import: ActorType.IMPORT,
-  system: ActorType.SYSTEM,
-};
-
-export function actorMessage({ type, id, name }: Doer): Actor {
-  return { type: TYPES[type], id, name };
 }

@@ -1,11 +1,11 @@
 import { fileIdOf } from '@commonplace/kit/id';
 import type { CallContext, CallOptions } from '@commonplace/kit/rpc';
+import { actorMessage } from '@commonplace/platform/actors';
 import type { CreateFileRequest } from '@commonplace/proto/files/v1/file_service.js';
 import type { FilePlace } from '@commonplace/proto/resources/v1/file_node_service.js';
 import type { FileSummary, Resource } from '@commonplace/proto/resources/v1/resource.js';
 import type { FileBefore } from '../storage/add-version.js';
 import type { FileRecord } from '../storage/records.js';
-import { actorMessage } from '../storage/wire.js';
 import type { FileRequest } from './file-request.js';
 import type { UploadParts } from './parts.js';
 

@@ -1,5 +1,6 @@
 import { type Caller, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
 import type { CallOptions, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
@@ -13,7 +14,6 @@ import {
   TenantType,
 } from '@commonplace/proto/identity/v1/account_service.js';
 import type { OrgMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { homeOf } from '../domain/home.js';
 import { toUser } from '../domain/user.js';
 import type { UserRecord } from '../stores/users.js';
 

@@ -1,5 +1,6 @@
 import { type Caller, credentialOutOfScope, reachesTenant } from '@commonplace/kit/auth';
 import { NotFound } from '@commonplace/kit/errors';
+import { homeOf } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { type Collection, timesWithin, type Where } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
@@ -10,7 +11,6 @@ import type {
   ListApiKeysRequest,
 } from '@commonplace/proto/identity/v1/api_key_service.js';
 import type { Settings } from '../config.js';
-import { homeOf } from '../domain/home.js';
 import type { PurposeKeys } from '../domain/secrets.js';
 import { credentialIdOf } from '../domain/session.js';
 import { InvalidCredentials, LimitReached, RevokedKey } from '../errors.js';

@@ -1,13 +1,12 @@
 import { isKnownScope, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
-import { derivedId } from '@commonplace/kit/id';
+import { derivedId, homeOf } from '@commonplace/kit/id';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, LostRace, type Store, UniqueTaken } from '@commonplace/kit/store';
 import type { AuthService, BootstrapRequest, BootstrapResponse } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Settings } from '../config.js';
-import { homeOf } from '../domain/home.js';
 import type { PurposeKeys } from '../domain/secrets.js';
 import { newUser, toUser } from '../domain/user.js';
 import { apiKeyCreated, userCreated } from '../events.js';

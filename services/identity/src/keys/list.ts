@@ -1,8 +1,8 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { homeOf } from '@commonplace/kit/id';
 import type { Where } from '@commonplace/kit/store';
 import type { PersonMemberships } from '@commonplace/platform/memberships';
 import { ApiKeyType, type ListApiKeysRequest } from '@commonplace/proto/identity/v1/api_key_service.js';
-import { homeOf } from '../domain/home.js';
 import { isAdmin, requireOrg } from '../policy.js';
 import type { ApiKeyRecord } from '../stores/api-keys.js';
 import { refuseContradiction } from './target.js';

@@ -1,5 +1,6 @@
 import { isKnownScope } from '@commonplace/kit/auth';
 import { lazyLibrary } from '@commonplace/kit/library';
+import { isLoopback } from '@commonplace/kit/network';
 
 const library = lazyLibrary<typeof import('zod')>('zod', import.meta.url);
 
@@ -109,8 +110,4 @@ export function isAllowedUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

@@ -1,7 +1,7 @@
+import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import { emailKeyOf } from '../domain/address.js';
-import { homeOf } from '../domain/home.js';
 import { accountReclaimed, apiKeyRevokedBy, passkeyRemoved, secondFactorChanged } from '../events.js';
 import { type ApiKeyRecord, type KeyHolderRecord, unrevokedKeysOf } from '../stores/api-keys.js';
 import { type IdentityRecord, identitiesOf } from '../stores/identities.js';

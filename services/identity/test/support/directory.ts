@@ -1,5 +1,5 @@
 import { NotFound } from '@commonplace/kit/errors';
-import { newId } from '@commonplace/kit/id';
+import { homeOf, newId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
 import type {
   DirectoryService,
@@ -9,7 +9,6 @@ import type {
 } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
-import { homeOf } from '../../src/domain/home.js';
 
 /** A fake of tenancy's directory: it records calls and returns what a test sets. */
 export interface FakeDirectory {

@@ -1,6 +1,7 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { findPage, timesWithin, type Where } from '@commonplace/kit/store';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   AnchorState,
   type Comment as CommentMessage,
@@ -10,7 +11,6 @@ import {
   type ListCommentsResponse,
 } from '@commonplace/proto/resources/v1/comment_service.js';
 import type { Node } from '../domain/node.js';
-import { actorMessage } from '../wire.js';
 import { foundAnchors } from './anchors.js';
 import type { CommentParts } from './parts.js';
 import { COMMENT_ORDER, type Comment, THREAD_ORDER } from './records.js';

@@ -5,6 +5,7 @@ import type {
   GetContentRequest,
   ReplaceContentRequest,
 } from '@commonplace/proto/resources/v1/content_service.js';
+import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentDiff } from '@commonplace/proto/resources/v1/snapshot_service.js';
 import type { Node } from '../domain/node.js';
 import type { RowChange } from '../domain/row-change.js';
@@ -52,6 +53,16 @@ export type Payload = Partial<
 /** Selects which part of a content to return, and in which form. */
 export type ContentQuery = Pick<GetContentRequest, 'format' | 'page' | 'filter' | 'sort' | 'columns' | 'cellFormat'> &
   Partial<Pick<GetContentRequest, 'rowIds'>>;
+
+/** Selects a whole content in its kind's own format. */
+export const WHOLE_CONTENT: ContentQuery = {
+  format: ContentFormat.UNSPECIFIED,
+  page: undefined,
+  filter: '',
+  sort: '',
+  columns: [],
+  cellFormat: CellFormat.UNSPECIFIED,
+};
 
 export interface Warning {
   readonly code: string;

@@ -1,7 +1,8 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { actorMessage } from '@commonplace/platform/actors';
 import { ArtifactType, type Content, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Node } from '../domain/node.js';
-import { actorMessage, TYPES } from '../wire.js';
+import { TYPES } from '../wire.js';
 import type { Payload } from './kind.js';
 
 const NOTHING = Buffer.alloc(0);

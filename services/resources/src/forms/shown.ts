@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { actorMessage } from '@commonplace/platform/actors';
 import type { Delivery, DisabledReason } from '@commonplace/platform/webhooks';
 import type { Form, FormWebhookSecret } from '@commonplace/proto/resources/v1/form.js';
-import { actorMessage } from '../wire.js';
 import type { Binding } from './columns.js';
 import { deliveryMessage } from './deliveries.js';
 import type { FormField } from './field.js';

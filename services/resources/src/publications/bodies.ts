@@ -1,7 +1,7 @@
 import { UUID_PATTERN } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { enumName } from '@commonplace/platform/enums';
-import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { ArtifactType, CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type {
   ArtifactBody,
   DocumentBody,
@@ -10,6 +10,7 @@ import type {
   TableBody,
 } from '@commonplace/proto/resources/v1/reader_service.js';
 import type { ContentKind, ContentQuery, Payload } from '../content/kind.js';
+import { WHOLE_CONTENT } from '../content/kind.js';
 import type { PublicLinks } from '../documents/index.js';
 import { requireKind } from '../kinds.js';
 import { cellText } from '../tables/cell-text.js';
@@ -133,7 +134,7 @@ async function tableBody(
   const payload = await readKind(
     parts.kinds.table,
     shown,
-    { ...WHOLE, page: { limit, offset, cursor: '' }, cellFormat: CellFormat.DISPLAY },
+    { ...WHOLE_CONTENT, page: { limit, offset, cursor: '' }, cellFormat: CellFormat.DISPLAY },
     (id) => byId.has(id),
     context,
   );
@@ -167,15 +168,6 @@ function publicCell(cell: unknown, { type }: TableColumn, { opened }: BodyTerms)
   return names.join(', ');
 }
 
-const WHOLE: ContentQuery = {
-  format: ContentFormat.UNSPECIFIED,
-  page: undefined,
-  filter: '',
-  sort: '',
-  columns: [],
-  cellFormat: CellFormat.UNSPECIFIED,
-};
-
 function readKind(
   kind: ContentKind | undefined,
   shown: ShownItem,
@@ -196,7 +188,7 @@ async function artifactBody(
   context: CallContext,
 ): Promise<Body> {
   const kind = requireKind(parts.kinds, 'artifact');
-  const read = await readKind(kind, shown, WHOLE, () => false, context);
+  const read = await readKind(kind, shown, WHOLE_CONTENT, () => false, context);
   const { artifactType = ArtifactType.CODE, language = '', source = '', title = '', entry = '', assets = [] } = read;
   const { publication, outline } = terms.opened;
   const nowMs = Date.now();

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   DomainCertificate,
   DomainStatus,
@@ -8,7 +9,6 @@ import {
   PublicationStatus,
   PublicationVisibility,
 } from '@commonplace/proto/resources/v1/publication.js';
-import { actorMessage } from '../wire.js';
 import { publicUrlOf } from './addresses.js';
 import { verifyName, verifyValue } from './domains.js';
 import { MAX_DOMAINS } from './open.js';

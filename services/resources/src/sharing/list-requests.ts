@@ -1,4 +1,5 @@
 import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   type AccessRequest as AccessRequestMessage,
   AccessRequestStatus,
@@ -9,7 +10,7 @@ import type {
 } from '@commonplace/proto/resources/v1/access_request_service.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { AccessSubject } from '../policy.js';
-import { actorMessage, roleMessage } from '../wire.js';
+import { roleMessage } from '../wire.js';
 import type { SharingParts } from './parts.js';
 import { type AccessRequest, statusAt } from './request-records.js';
 

@@ -1,5 +1,6 @@
 import { derivedId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   type Grantee,
   GranteeType,
@@ -12,7 +13,7 @@ import type { Node } from '../domain/node.js';
 import { AUDIENCES, granteeType, splitPrincipal } from '../domain/principals.js';
 import type { Role } from '../domain/role.js';
 import type { AccessSubject } from '../policy.js';
-import { actorMessage, roleMessage } from '../wire.js';
+import { roleMessage } from '../wire.js';
 import { groupNames } from './groups.js';
 import type { SharingParts } from './parts.js';
 

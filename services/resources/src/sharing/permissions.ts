@@ -1,5 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { invalidCursor, isWithinTimes, parsePageRequest, type Scalar, toPage } from '@commonplace/kit/store';
+import { compareCodeUnits } from '@commonplace/kit/words';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Permission } from '@commonplace/proto/resources/v1/permission.js';
 import type { GetPermissionsRequest, PermissionView } from '@commonplace/proto/resources/v1/permission_service.js';
@@ -77,11 +78,7 @@ function keysAmong(ids: readonly string[]): (grant: Grant) => GrantKey {
 }
 
 function compareKeys([place, createdAt, id]: GrantKey, other: GrantKey): number {
-  return place - other[0] || compare(createdAt, other[1]) || compare(id, other[2]);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return place - other[0] || compareCodeUnits(createdAt, other[1]) || compareCodeUnits(id, other[2]);
 }
 
 async function linesOf(

@@ -1,6 +1,6 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ContentKind, Diff, Payload, State } from '../content/kind.js';
+import { WHOLE_CONTENT } from '../content/kind.js';
 import type { Deriver } from '../documents/kind/deriver.js';
 import type { Node } from '../domain/node.js';
 
@@ -21,17 +21,10 @@ export async function diffStates(
   return deriver.run(node.tenant, before.length + after.length, 'diff', before, after);
 }
 
-const QUERY = {
-  format: ContentFormat.UNSPECIFIED,
-  page: undefined,
-  filter: '',
-  sort: '',
-  columns: [],
-  cellFormat: CellFormat.UNSPECIFIED,
-};
-
 function read(kind: ContentKind, node: Node, state: State, context: CallContext): Promise<Payload> {
-  return state === 'current' ? kind.read(node, QUERY, context) : kind.readKept(node, state.snapshotId, QUERY, context);
+  return state === 'current'
+    ? kind.read(node, WHOLE_CONTENT, context)
+    : kind.readKept(node, state.snapshotId, WHOLE_CONTENT, context);
 }
 
 /** Returns the text that a content is compared by. */

@@ -1,12 +1,12 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   type Template as TemplateMessage,
   TemplateScope,
   TemplateStatus,
 } from '@commonplace/proto/resources/v1/template_service.js';
 import { layOut } from '../domain/copy.js';
-import { actorMessage } from '../wire.js';
 import { drawCopies } from './create.js';
 import type { TemplateParts } from './parts.js';
 import type { Template, TreeLine } from './records.js';

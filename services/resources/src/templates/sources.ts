@@ -1,5 +1,6 @@
 import { createBreathe, sortInSlices } from '@commonplace/kit/slices';
 import { findPages } from '@commonplace/kit/store';
+import { compareCodeUnits } from '@commonplace/kit/words';
 import { whyNotCopied } from '../copies/sources.js';
 import type { SourceNode } from '../domain/copy.js';
 import type { Node } from '../domain/node.js';
@@ -72,7 +73,8 @@ async function gather(
       throw LimitReached({ limit: settings.copyResources, what: 'resources in one copy' });
     }
   }
-  const bySibling = (a: TopSource, b: TopSource) => compare(a.position, b.position) || compare(a.id, b.id);
+  const bySibling = (a: TopSource, b: TopSource) =>
+    compareCodeUnits(a.position, b.position) || compareCodeUnits(a.id, b.id);
   return sortInSlices([...found.values()], bySibling, createBreathe());
 }
 
@@ -81,8 +83,4 @@ function sourceOf(node: Node): TopSource {
   const { name, icon, description, position, attachment } = node;
   const drawn = { name, icon, description, position, ...(attachment && { attachment }) };
   return { id, workspaceId, type, ancestors, boundary, sizeBytes, tags, managed: false, ...drawn } as TopSource;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

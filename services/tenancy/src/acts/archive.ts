@@ -1,6 +1,7 @@
 import { AppError, InsufficientRole, InsufficientScope } from '@commonplace/kit/errors';
 import { derivedId } from '@commonplace/kit/id';
 import { type CallContext, sooner } from '@commonplace/kit/rpc';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   type Archive,
   ArchiveFormat,
@@ -15,7 +16,6 @@ import { publishWorkspace } from '../events.js';
 import type { Parts } from '../parts.js';
 import { requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
 import type { Workspace } from '../stores/workspaces.js';
-import { toActor } from '../wire/workspace.js';
 import type { SeenWorkspace } from './seen.js';
 
 interface Archived {
@@ -85,7 +85,7 @@ function stateRecord({ id, archivedAt, updatedAt, updatedBy }: Workspace, mode: 
     manifest: undefined,
     include: undefined,
     error: undefined,
-    createdBy: toActor(updatedBy),
+    createdBy: actorMessage(updatedBy),
     createdAt: at,
     startedAt: at,
     finishedAt: at,

@@ -1,4 +1,5 @@
-import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
+import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { ambiguousTarget } from '@commonplace/platform/pins';
 import {
   PinItemType,
   type PinTarget,
@@ -25,7 +26,7 @@ export function namedItem({ resourceId, item }: NamedItem): ItemRef | undefined 
   const named = item && { type: TYPES[item.type] ?? 'resource', id: item.id };
   if (resourceId === undefined) return named;
   const resource: ItemRef = { type: 'resource', id: resourceId };
-  if (named !== undefined && !isSameItem(named, resource)) throw ambiguous('resource_id');
+  if (named !== undefined && !isSameItem(named, resource)) throw ambiguousTarget('resource_id');
   return resource;
 }
 
@@ -40,18 +41,6 @@ export function targetOf(type: PinItemType, id: string | undefined): PinTarget |
     faults.push({ param: 'item_id', code: 'missing_field', message: 'item_id is required with item_type.' });
   if (faults.length > 0 || id === undefined) throw invalidFields(faults);
   return { type, id };
-}
-
-export function ambiguous(param: string): Error {
-  return invalidField(
-    param,
-    'ambiguous_target',
-    'must not be combined with another selector that names a different item.',
-  );
-}
-
-export function missing(names: string): Error {
-  return invalidField(names.split(',')[0] as string, 'missing_target', `is required, or another of ${names}.`);
 }
 
 /** Returns the list that a request names, or undefined. */

@@ -1,4 +1,5 @@
 import { shaped } from '@commonplace/kit/config';
+import { isLoopback } from '@commonplace/kit/network';
 
 /**
  * An external system at which the operator registers an OAuth client by hand. The values follow its documentation.
@@ -80,7 +81,3 @@ export const parseEndpoint = shaped(
     return text;
   },
 );
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
-}

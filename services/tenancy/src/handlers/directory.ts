@@ -1,5 +1,5 @@
 import { NotFound } from '@commonplace/kit/errors';
-import { derivedId } from '@commonplace/kit/id';
+import { homeOf } from '@commonplace/kit/id';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type {
   DirectoryService,
@@ -91,10 +91,10 @@ export function createDirectoryHandlers(parts: Parts): Handlers<DirectoryService
     },
 
     async ensurePersonalWorkspace({ userId, userName, userEmail }, context) {
-      const existing = await workspaces.records.get(personalWorkspaceId(userId));
+      const existing = await workspaces.records.get(homeOf(userId));
       if (existing !== undefined) return toSummary(existing);
       const person = { userId, name: userName, email: userEmail ?? '' };
-      return toSummary(await createPersonalWorkspace(parts, context, personalWorkspaceId(userId), person));
+      return toSummary(await createPersonalWorkspace(parts, context, homeOf(userId), person));
     },
 
     async getInvitation({ token }) {
@@ -149,10 +149,6 @@ function rank({ workspaceId }: Invitation): number {
 }
 
 /** Returns the id of a person's default workspace. The identity service derives the same id. */
-function personalWorkspaceId(userId: string): string {
-  return derivedId(`personal-workspace:${userId}`);
-}
-
 function toGroupMembership({ id: groupId, orgId, name }: Group) {
   return { groupId, orgId, name };
 }

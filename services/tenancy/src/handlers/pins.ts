@@ -1,7 +1,7 @@
 import { invalidField, LimitReached, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { isWithinTimes, pageInOrder } from '@commonplace/kit/store';
-import { insertPin, movePin, orderPins } from '@commonplace/platform/pins';
+import { ambiguousTarget, insertPin, missingTarget, movePin, orderPins } from '@commonplace/platform/pins';
 import {
   type CreatePinRequest,
   type Pin,
@@ -12,7 +12,7 @@ import {
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import { readableItems } from '../acts/pin-items.js';
 import { findList, findPin, newPin, requirePinRole, saveList } from '../acts/pin-lists.js';
-import { ambiguous, missing, namedItem, targetOf, visibilityOf } from '../acts/pin-targets.js';
+import { namedItem, targetOf, visibilityOf } from '../acts/pin-targets.js';
 import { MAX_PINS_PER_LIST } from '../config.js';
 import type { Parts } from '../parts.js';
 import { requireActiveWorkspace, requireWorkspaceRole, type WorkspaceAccess } from '../policy.js';
@@ -71,8 +71,8 @@ export function createPinHandlers(parts: Parts): Handlers<PinService> {
       const access = await policy.seeWorkspace(workspaceId, context.caller);
       requireWorkspaceRole(access, 'guest');
       const item = namedItem({ resourceId: request.resourceId, item: targetOf(itemType, itemId) });
-      if (pinId === undefined && item === undefined) throw missing('pin_id, resource_id, item_type and item_id');
-      if (pinId !== undefined && item !== undefined) throw ambiguous('pin_id');
+      if (pinId === undefined && item === undefined) throw missingTarget('pin_id, resource_id, item_type and item_id');
+      if (pinId !== undefined && item !== undefined) throw ambiguousTarget('pin_id');
       const wanted = { pinId, item, visibility: visibilityOf(request.visibility) };
       const { list, pin } = await findPin(parts, context, workspaceId, wanted);
       requirePinRole(access, list.visibility);
@@ -100,7 +100,7 @@ async function pinItem(
 ): Promise<Pin> {
   const { workspace } = access;
   const named = namedItem(request);
-  if (named === undefined) throw missing('resource_id, item');
+  if (named === undefined) throw missingTarget('resource_id, item');
   const list = await findList(parts, context, workspace.id, visibility);
   const items = await readableItems(parts, context, [named, ...list.pins.map(itemOf)], named.type);
   const item = items.get(named);
@@ -134,8 +134,8 @@ async function moveOne(
 ): Promise<FoundList> {
   const { pinId, position, workspaceId } = request;
   const item = namedItem(request);
-  if (pinId === undefined && item === undefined) throw missing('pin_id, resource_id, item, order');
-  if (pinId !== undefined && item !== undefined) throw ambiguous('pin_id');
+  if (pinId === undefined && item === undefined) throw missingTarget('pin_id, resource_id, item, order');
+  if (pinId !== undefined && item !== undefined) throw ambiguousTarget('pin_id');
   const wanted = { pinId, item, visibility: visibilityOf(request.visibility) };
   const { list, pin } = await findPin(parts, context, workspaceId, wanted);
   requirePinRole(access, list.visibility);
@@ -155,7 +155,7 @@ async function reorder(
   access: WorkspaceAccess,
   { workspaceId, order, pinId, resourceId, item, position, visibility }: ReorderPinsRequest,
 ): Promise<FoundList> {
-  if (pinId !== undefined || resourceId !== undefined || item !== undefined) throw ambiguous('order');
+  if (pinId !== undefined || resourceId !== undefined || item !== undefined) throw ambiguousTarget('order');
   const own = await findList(parts, context, workspaceId, 'me');
   const isOwn = visibility === PinVisibilityName.ME || own.pins.some(({ id }) => order.includes(id));
   const list =

@@ -1,3 +1,4 @@
+import { actorMessage } from '@commonplace/platform/actors';
 import { enumName } from '@commonplace/platform/enums';
 import {
   type Connection as ConnectionMessage,
@@ -9,7 +10,6 @@ import {
 } from '@commonplace/proto/tenancy/v1/connector_service.js';
 import type { ConnectorType } from '../domain/connector-terms.js';
 import type { Connection, Connector } from '../stores/connectors.js';
-import { toActor } from './workspace.js';
 
 export function toConnector(connector: Connector, connectionCount: number, authorizeUrl?: string): ConnectorMessage {
   const { id, workspaceId, type, name, config, authType, status, lastError, createdBy, createdAt, version } = connector;
@@ -23,7 +23,7 @@ export function toConnector(connector: Connector, connectionCount: number, autho
     status: ConnectorStatus[status.toUpperCase() as keyof typeof ConnectorStatus],
     connectionCount,
     lastError,
-    createdBy: toActor(createdBy),
+    createdBy: actorMessage(createdBy),
     createdAt,
     version,
     authorizeUrl,
@@ -45,7 +45,7 @@ export function toConnection(connection: Connection, now: string): ConnectionMes
     accountLabel,
     scopes: [...scopes],
     status: ConnectionStatus[statusOf(connection, now).toUpperCase() as keyof typeof ConnectionStatus],
-    connectedBy: toActor(connectedBy),
+    connectedBy: actorMessage(connectedBy),
     lastUsedAt,
     expiresAt,
     createdAt,

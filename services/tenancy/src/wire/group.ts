@@ -1,3 +1,4 @@
+import { actorMessage } from '@commonplace/platform/actors';
 import type {
   GroupMember as GroupMemberMessage,
   Group as GroupMessage,
@@ -5,7 +6,6 @@ import type {
 import type { Group, GroupMember } from '../stores/groups.js';
 import type { OrgMember } from '../stores/org-members.js';
 import { toOrgMember } from './org-member.js';
-import { toActor } from './workspace.js';
 
 export function toGroup(group: Group, memberCount: number): GroupMessage {
   return {
@@ -14,7 +14,7 @@ export function toGroup(group: Group, memberCount: number): GroupMessage {
     name: group.name,
     description: group.description,
     memberCount,
-    createdBy: toActor(group.createdBy),
+    createdBy: actorMessage(group.createdBy),
     createdAt: group.createdAt,
     updatedAt: group.updatedAt,
     version: group.version,
@@ -30,7 +30,7 @@ export function toGroupMember(place: GroupMember, member: OrgMember, now: string
     user,
     role,
     status,
-    addedBy: toActor(place.addedBy),
+    addedBy: actorMessage(place.addedBy),
     addedAt: place.addedAt,
     version: place.version,
   };

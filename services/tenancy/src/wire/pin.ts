@@ -1,10 +1,10 @@
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   PinItemType,
   type Pin as PinMessage,
   PinVisibility as VisibilityName,
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import type { FoundList, ItemType, PinEntry, ReadableItem } from '../stores/pins.js';
-import { toActor } from './workspace.js';
 
 const TYPES: Readonly<Record<ItemType, PinItemType>> = {
   resource: PinItemType.RESOURCE,
@@ -30,7 +30,7 @@ export function toPins({ visibility, pins, record }: FoundList, workspaceId: str
     item: { type: TYPES[item.type], id: item.id, name: item.name, icon: item.icon },
     position,
     visibility: visibility === 'me' ? VisibilityName.ME : VisibilityName.WORKSPACE,
-    addedBy: toActor(pin.addedBy),
+    addedBy: actorMessage(pin.addedBy),
     createdAt: pin.createdAt,
     version: record?.version ?? 0,
   }));

@@ -1,4 +1,5 @@
 import type { Actor } from '@commonplace/kit/auth';
+import { actorMessage } from '@commonplace/platform/actors';
 import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import type { Archive } from '@commonplace/proto/files/v1/archive.js';
 import { type Workspace as WorkspaceMessage, WorkspaceState } from '@commonplace/proto/tenancy/v1/workspace.js';
@@ -34,7 +35,7 @@ export function toWorkspace(
     latestArchive,
     templateId: workspace.templateId,
     templateStatus: workspace.templateStatus,
-    createdBy: toActor(workspace.createdBy),
+    createdBy: actorMessage(workspace.createdBy),
     createdAt: workspace.createdAt,
     updatedAt: workspace.updatedAt,
     archivedAt: workspace.archivedAt,
@@ -44,10 +45,6 @@ export function toWorkspace(
 
 /** Returns an actor, or for a record of an earlier version the person whose id alone it has. */
 export function toPersonOrActor(actor: Actor | undefined, userId: string | undefined): ActorMessage | undefined {
-  if (actor !== undefined) return toActor(actor);
+  if (actor !== undefined) return actorMessage(actor);
   return userId === undefined ? undefined : { type: ActorType.USER, id: userId, name: '' };
-}
-
-export function toActor({ type, id, name }: Actor): ActorMessage {
-  return { type: ActorType[type.toUpperCase() as keyof typeof ActorType], id, name };
 }

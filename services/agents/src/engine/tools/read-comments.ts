@@ -1,7 +1,7 @@
 import { newId } from '@commonplace/kit/id';
+import { isTrustedRole } from '@commonplace/platform/memberships';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { type Comment, ListCommentsRequest } from '@commonplace/proto/resources/v1/comment_service.js';
-import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { visible } from '../../domain/passage.js';
 import { distinctTaints, type TaintSource } from '../../domain/taint.js';
 import type { Parts } from '../../parts.js';
@@ -48,13 +48,6 @@ export function createCommentReadingTools(parts: CommentParts): Tool[] {
   ];
 }
 
-const TRUSTED: ReadonlySet<WorkspaceRole> = new Set([
-  WorkspaceRole.COMMENTER,
-  WorkspaceRole.EDITOR,
-  WorkspaceRole.ADMIN,
-  WorkspaceRole.OWNER,
-]);
-
 /**
  * Returns whether a comment was written by anyone but a person with at least the role commenter. Comments of keys,
  * agents and automations count as untrusted, since the origin of their words is unknown here.
@@ -66,7 +59,7 @@ async function isUntrusted(
 ): Promise<boolean> {
   if (author?.type !== ActorType.USER || run.workspaceId === undefined) return true;
   const { workspaces } = await memberships.of(author.id, systemCall());
-  return !TRUSTED.has(workspaces.get(run.workspaceId)?.role ?? WorkspaceRole.UNSPECIFIED);
+  return !isTrustedRole(workspaces.get(run.workspaceId)?.role);
 }
 
 /** Writes comments as data, between boundaries that their authors cannot know. */

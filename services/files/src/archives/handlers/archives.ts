@@ -1,6 +1,7 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
+import { actorMessage } from '@commonplace/platform/actors';
 import {
   type Archive,
   ArchiveFormat,
@@ -11,7 +12,6 @@ import {
 import type { ArchiveService, BeginExportRequest } from '@commonplace/proto/files/v1/archive_service.js';
 import { DOWNLOAD_URL_SECONDS } from '../../config.js';
 import { contentDisposition } from '../../media/index.js';
-import { actorMessage } from '../../storage/wire.js';
 import { progressOf } from '../export.js';
 import type { ArchiveParts } from '../parts.js';
 import { type ArchiveRecord, type ArchiveState, archiveKey, type Format, type Include, isActive } from '../records.js';

@@ -2,6 +2,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { requireCursor } from '@commonplace/kit/store';
+import { actorMessage } from '@commonplace/platform/actors';
 import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import {
   type ContentDiff,
@@ -15,7 +16,6 @@ import type { Node } from '../../domain/node.js';
 import { ContentNotSupported, SnapshotProtected } from '../../errors.js';
 import { requireKind } from '../../kinds.js';
 import { requireCapability, requireWritable, type Seen } from '../../policy.js';
-import { actorMessage } from '../../wire.js';
 import { forget, isProtected, snapshotOf, takeSnapshot } from '../commands.js';
 import { diffStates } from '../diff.js';
 import { listSnapshots } from '../list.js';

@@ -1,9 +1,9 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { enumName } from '@commonplace/platform/enums';
-import { ArtifactType, CellFormat, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
 import { type HiddenWords, NO_WORDS, shownAnchor, wordsHiddenIn } from '../../comments/shown-anchor.js';
-import type { ContentQuery } from '../../content/kind.js';
+import { WHOLE_CONTENT } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
 import type { Grant } from '../../domain/grant.js';
 import { type Node, parentId } from '../../domain/node.js';
@@ -105,7 +105,7 @@ async function* contentPieces(
     }
     case 'artifact': {
       const { source, ...fields } = shownArtifact(
-        await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context),
+        await requireKind(parts.kinds, 'artifact').read(node, WHOLE_CONTENT, terms.context),
       );
       const path = `content/${node.id}.txt`;
       yield entry(path, source);
@@ -120,15 +120,6 @@ async function* contentPieces(
     }
   }
 }
-
-export const ANY: ContentQuery = {
-  format: ContentFormat.UNSPECIFIED,
-  page: undefined,
-  filter: '',
-  sort: '',
-  columns: [],
-  cellFormat: CellFormat.UNSPECIFIED,
-};
 
 type ArtifactPayload = Awaited<ReturnType<ReturnType<typeof requireKind>['read']>>;
 
@@ -257,7 +248,7 @@ function shownSnapshot(snapshot: SnapshotRecord, { emails }: ArchiveTerms): obje
 
 async function keptContent(parts: TransferParts, node: Node, { id }: SnapshotRecord, { context }: ArchiveTerms) {
   const kind = requireKind(parts.kinds, node.type);
-  if (node.type === 'artifact') return shownArtifact(await kind.readKept(node, id, ANY, context));
-  const { content } = await kind.readKept(node, id, { ...ANY, format: ContentFormat.MARKDOWN }, context);
+  if (node.type === 'artifact') return shownArtifact(await kind.readKept(node, id, WHOLE_CONTENT, context));
+  const { content } = await kind.readKept(node, id, { ...WHOLE_CONTENT, format: ContentFormat.MARKDOWN }, context);
   return { format: 'markdown', text: JSON.parse(String(content)) as string };
 }

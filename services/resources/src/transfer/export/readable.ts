@@ -2,12 +2,12 @@ import { escapeHtml } from '@commonplace/kit/html';
 import { UUID_PATTERN } from '@commonplace/kit/id';
 import { findEach } from '@commonplace/kit/store';
 import { ArtifactType, CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import { WHOLE_CONTENT } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
 import { requireKind } from '../../kinds.js';
 import { cellText } from '../../tables/cell-text.js';
 import type { TransferParts } from '../parts.js';
 import { htmlPage } from './html.js';
-import { ANY } from './native.js';
 import { type ArchiveTerms, entry, fileEntry, growingEntry, type Pieces } from './pieces.js';
 import { extensionOf, linkBetween, type Places } from './places.js';
 import { tableCsv, tablePages } from './table-text.js';
@@ -32,7 +32,7 @@ export async function* readablePieces(parts: TransferParts, node: Node, terms: A
       if (format === 'html') yield* growingEntry(path, tableHtml(parts, node, terms));
       break;
     case 'artifact': {
-      const { source = '' } = await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context);
+      const { source = '' } = await requireKind(parts.kinds, 'artifact').read(node, WHOLE_CONTENT, terms.context);
       yield entry(path, source);
       break;
     }
@@ -59,7 +59,7 @@ const SOURCES: Partial<Record<ArtifactType, string>> = {
 async function endOf(parts: TransferParts, node: Node, terms: ArchiveTerms, places: Places): Promise<string> {
   if (node.type !== 'artifact') return extensionOf(node, terms.format as Format);
   return places.endOfArtifact(node.id, async () => {
-    const { artifactType } = await requireKind(parts.kinds, 'artifact').read(node, ANY, terms.context);
+    const { artifactType } = await requireKind(parts.kinds, 'artifact').read(node, WHOLE_CONTENT, terms.context);
     return SOURCES[artifactType as ArtifactType] ?? '.txt';
   });
 }

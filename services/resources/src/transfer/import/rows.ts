@@ -1,9 +1,10 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { CellFormat, ContentFormat, ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
+import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { NO_INPUT } from '../../content/input.js';
 import type { ContentQuery } from '../../content/kind.js';
+import { WHOLE_CONTENT } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
 import { publishChange } from '../../events.js';
 import { requireKind } from '../../kinds.js';
@@ -47,11 +48,4 @@ export async function appendRows(
   return 'updated';
 }
 
-const ONE_ROW: ContentQuery = {
-  format: ContentFormat.UNSPECIFIED,
-  page: { limit: 1, offset: 0, cursor: '' },
-  filter: '',
-  sort: '',
-  columns: [],
-  cellFormat: CellFormat.UNSPECIFIED,
-};
+const ONE_ROW: ContentQuery = { ...WHOLE_CONTENT, page: { limit: 1, offset: 0, cursor: '' } };

@@ -1,3 +1,4 @@
+import { compareCodeUnits } from '@commonplace/kit/words';
 import type { Micros } from './amounts.js';
 import { monthOf } from './periods.js';
 
@@ -85,15 +86,11 @@ export function inSpendOrder(grants: readonly Grant[]): Grant[] {
   const rank = ({ kind }: Grant) => KIND_ORDER.indexOf(kind);
   return [...grants].sort(
     (a, b) =>
-      compare(a.expiresAt ?? '~', b.expiresAt ?? '~') ||
+      compareCodeUnits(a.expiresAt ?? '~', b.expiresAt ?? '~') ||
       rank(a) - rank(b) ||
-      compare(a.effectiveAt, b.effectiveAt) ||
-      compare(a.id, b.id),
+      compareCodeUnits(a.effectiveAt, b.effectiveAt) ||
+      compareCodeUnits(a.id, b.id),
   );
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { compareCodeUnits } from '@commonplace/kit/words';
 import { type Bundle, ImportFault, type ItemContent, type OpenSource, type SourceItem } from '../port.js';
 import { contentOf, type OpenedArchive } from './content.js';
 import { type ArchivedResource, type Manifest, readManifest, readResource } from './shapes.js';
@@ -75,11 +76,9 @@ function inOrder(all: readonly Outline[]): Outline[] {
     for (const link of chain.reverse()) depths.set(link.id, ++depth);
     return depths.get(one.id) as number;
   };
-  return [...all].sort((a, b) => depthOf(a) - depthOf(b) || compare(a.position, b.position) || compare(a.id, b.id));
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return [...all].sort(
+    (a, b) => depthOf(a) - depthOf(b) || compareCodeUnits(a.position, b.position) || compareCodeUnits(a.id, b.id),
+  );
 }
 
 function itemOf(one: Outline, ids: ReadonlySet<string>): SourceItem {

@@ -1,1 +1,0 @@
-export { homeOf } from '@commonplace/kit/id';
