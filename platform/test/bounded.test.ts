@@ -5,7 +5,7 @@ import { openGrpcChannel, openGrpcServer } from '@commonplace/adapters/grpc';
 import { createPeerTokens } from '@commonplace/kit/auth';
 import { before, servedWithin, timeLeft, unbounded, withinCall } from '@commonplace/kit/deadline';
 import { AppError, Unavailable } from '@commonplace/kit/errors';
-import { openShedding, type ServedMethod, sooner } from '@commonplace/kit/rpc';
+import { createPeerCapacity, openShedding, type ServedMethod, sooner } from '@commonplace/kit/rpc';
 import { eventually } from '@commonplace/kit/testing';
 import { CreateOrgRequest, ListOrgsRequest } from '@commonplace/proto/tenancy/v1/org_service.js';
 import { ListWorkspacesRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
@@ -159,6 +159,48 @@ test('an overloaded service refuses calls, background work first', async () => {
   await eventually(async () => expect(release).toHaveLength(3));
   release[2]?.();
   await third;
+  await channel.close();
+  await server.close(0);
+});
+
+test('calls that wait for one service take up a part of the capacity, by class, and none when they have ended', async () => {
+  const methods = new Map<string, ServedMethod>();
+  const release: (() => void)[] = [];
+  for (const { path, responseStream } of Object.values(contracts.orgs.definition)) {
+    const unary = () => new Promise((resolve) => release.push(() => resolve({ items: [] })));
+    methods.set(path, { streams: responseStream, unary, stream: async function* () {} });
+  }
+  const definitions = [contracts.orgs.definition];
+  const server = await openGrpcServer({ host: '127.0.0.1', port: 0, definitions, methods });
+  const capacities = new Map<string, ReturnType<typeof createPeerCapacity>>();
+  const capacityOf = (owner: string) => {
+    const capacity = capacities.get(owner) ?? createPeerCapacity(10);
+    capacities.set(owner, capacity);
+    return capacity;
+  };
+  const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, peers, { capacityOf });
+  const list = (given: object = {}) =>
+    channel.client(contracts.orgs).listOrgs(ListOrgsRequest.fromPartial({}), { ...options(), ...given });
+  const refused = { reason: 'service_unavailable', details: { reason: 'overloaded' } };
+
+  const waiting = [list(), list()];
+  await expect(list({ metadata: { requestId: 'r', background: true } })).rejects.toMatchObject(refused);
+  const caller = new AbortController();
+  const cancelled = list({ signal: caller.signal });
+  const late = list({ deadline: Date.now() + 500 });
+  await expect(list()).rejects.toMatchObject(refused);
+  // Other services have capacity of their own.
+  expect(() => capacityOf('files').require('background')).not.toThrow();
+
+  await eventually(() => expect(release).toHaveLength(4));
+  caller.abort();
+  await expect(cancelled).rejects.toMatchObject({ code: 'CANCELLED' });
+  await expect(late).rejects.toMatchObject({ reason: 'timeout' });
+  const next = [list(), list()];
+  await eventually(() => expect(release).toHaveLength(6));
+  await expect(list()).rejects.toMatchObject(refused);
+  for (const end of release) end();
+  await Promise.all([...waiting, ...next]);
   await channel.close();
   await server.close(0);
 });

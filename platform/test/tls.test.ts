@@ -50,7 +50,9 @@ function opens(given: IssuedFiles): MeshTls {
 
 /** Calls as the service `caller`. */
 function ask(caller: string, tls: MeshTls | undefined): Promise<unknown> {
-  const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, createPeerTokens(Buffer.alloc(32), caller), tls);
+  const channel = openGrpcChannel(() => `127.0.0.1:${server.port}`, createPeerTokens(Buffer.alloc(32), caller), {
+    tls,
+  });
   opened.push(channel);
   const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
   return channel.client(contracts.index).countResources({ workspaceIds: [] }, options);

@@ -1,7 +1,15 @@
 import type { PeerTokens } from '@commonplace/kit/auth';
 import { cancelled, isCancelled, onCancelled } from '@commonplace/kit/deadline';
 import type { AppError } from '@commonplace/kit/errors';
-import type { CallOptions, Channel, Client, MethodDefinition, Reply, ServiceContract } from '@commonplace/kit/rpc';
+import type {
+  CallOptions,
+  Capacity,
+  Channel,
+  Client,
+  MethodDefinition,
+  Reply,
+  ServiceContract,
+} from '@commonplace/kit/rpc';
 import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
 import { credentials, Client as GrpcClient, type Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import { refusalOf } from '../calls/refusal.js';
@@ -11,12 +19,22 @@ import { clientOptions } from './options.js';
 import { decodeStatus, ofCode, STATUS_KEY } from './status.js';
 import type { MeshTls } from './tls.js';
 
+interface GrpcChannelOptions {
+  /** With TLS each side presents a certificate, and the service's certificate must contain its name. */
+  readonly tls?: MeshTls | undefined;
+  /** Returns the capacity for calls that wait for a service; without it, none is refused. */
+  readonly capacityOf?: (owner: string) => Capacity;
+}
+
 /**
  * Opens the channel to services in other processes. `addressOf` returns a service's target:
- * `dns:///resources-headless:9090`. With TLS each side presents a certificate, and the service's certificate must
- * contain its name.
+ * `dns:///resources-headless:9090`.
  */
-export function openGrpcChannel(addressOf: (owner: string) => string, peers: PeerTokens, tls?: MeshTls): Channel {
+export function openGrpcChannel(
+  addressOf: (owner: string) => string,
+  peers: PeerTokens,
+  { tls, capacityOf }: GrpcChannelOptions = {},
+): Channel {
   letCallsEnd();
   const opened: GrpcClient[] = [];
   let utilization = 0;
@@ -32,7 +50,7 @@ export function openGrpcChannel(addressOf: (owner: string) => string, peers: Pee
       };
       const grpc = new GrpcClient(addressOf(service.owner), trust, options);
       opened.push(grpc);
-      return createClient({ grpc, peers, readTrailer }, service);
+      return createClient({ grpc, peers, readTrailer, capacity: capacityOf?.(service.owner) }, service);
     },
     takeUtilization() {
       const taken = utilization;
@@ -57,6 +75,7 @@ interface Connection {
   readonly peers: PeerTokens;
   /** Reads what a server says of itself at the end of an answer. */
   readTrailer(trailer: Metadata): void;
+  readonly capacity: Capacity | undefined;
 }
 
 function createClient<S>(connection: Connection, service: ServiceContract<S>): Client<S> {
@@ -77,6 +96,11 @@ function unary(
 ): Promise<unknown> {
   const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
+  try {
+    connection.capacity?.require(options.metadata.background ? 'background' : factsOf(method.path).load);
+  } catch (error) {
+    return Promise.reject(error);
+  }
   const metadata = toGrpc(options.metadata, connection.peers.mint());
   return new Promise((resolve, reject) => {
     send(connection, method, request, metadata, new Waiting(options, resolve, reject));
@@ -85,12 +109,13 @@ function unary(
 
 /** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */
 function send(
-  { grpc, readTrailer }: Connection,
+  { grpc, readTrailer, capacity }: Connection,
   method: MethodDefinition,
   request: unknown,
   metadata: Metadata,
   waiting: Waiting,
 ): void {
+  capacity?.enter();
   const call = grpc.makeUnaryRequest(
     method.path,
     method.requestSerialize,
@@ -98,7 +123,10 @@ function send(
     request,
     metadata,
     { deadline: waiting.deadline },
-    (error, answer) => waiting.settle(error, answer),
+    (error, answer) => {
+      capacity?.leave();
+      waiting.settle(error, answer);
+    },
   );
   call.on('status', ({ metadata: trailer }: StatusObject) => {
     readTrailer(trailer);

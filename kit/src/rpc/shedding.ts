@@ -11,13 +11,17 @@ interface SheddingOptions {
   readonly maxDelayMs: number;
 }
 
-/** Refuses work when a process is overloaded, the least urgent first. */
-export interface Shedding {
+/** Refuses calls for which there is no capacity, the least urgent first. */
+export interface Capacity {
   /** Throws `service_unavailable` if there is no capacity for another call. */
   require(load: LoadClass): void;
   /** Counts a call until `leave`. */
   enter(): void;
   leave(): void;
+}
+
+/** Refuses work when a process is overloaded, the least urgent first. */
+export interface Shedding extends Capacity {
   close(): void;
 }
 
@@ -25,6 +29,11 @@ export interface Shedding {
 const SHARE: Record<LoadClass, number> = { read: 1, write: 0.8, background: 0.5 };
 /** Event loop delay at which each class is refused, as a multiple of that for background work. */
 const PATIENCE: Record<LoadClass, number> = { read: 4, write: 2, background: 1 };
+/**
+ * Share of the maximum concurrency that calls to one other service may use while they wait for it. It is less than the
+ * share of background work, so that a service that hangs leaves capacity for every class of what does not need it.
+ */
+const PEER_SHARE = 0.4;
 const CLASSES = ['read', 'write', 'background'] as const;
 
 const refused = counter(
@@ -49,7 +58,7 @@ const MAX_RETRY_SECONDS = 3;
  * comparisons.
  */
 export function openShedding({ maxConcurrent, maxDelayMs }: SheddingOptions): Shedding {
-  const room = byClass((load) => (maxConcurrent === 0 ? Number.POSITIVE_INFINITY : maxConcurrent * SHARE[load]));
+  const room = roomOf(maxConcurrent);
   const limit = byClass((load) => (maxDelayMs === 0 ? Number.POSITIVE_INFINITY : maxDelayMs * PATIENCE[load]));
   const delay = maxDelayMs === 0 ? NO_DELAY : watchDelay();
   let calls = 0;
@@ -73,6 +82,35 @@ export function openShedding({ maxConcurrent, maxDelayMs }: SheddingOptions): Sh
       delay.close();
     },
   };
+}
+
+/**
+ * Creates the capacity for the calls of this process to one other service, of a process with `maxConcurrent`. Without
+ * it, a service that hangs would take up all the calls that this process may have in progress, and with them the
+ * capacity for requests that do not need it.
+ */
+export function createPeerCapacity(maxConcurrent: number): Capacity {
+  const room = roomOf(maxConcurrent * PEER_SHARE);
+  const count = seriesBy('peer');
+  let calls = 0;
+  return {
+    require(load) {
+      if (calls < room[load]) return;
+      count[load].add();
+      throw overloaded();
+    },
+    enter() {
+      calls++;
+    },
+    leave() {
+      calls--;
+    },
+  };
+}
+
+/** Returns how many calls each class may have in progress; 0 means no limit. */
+function roomOf(maxConcurrent: number): Record<LoadClass, number> {
+  return byClass((load) => (maxConcurrent === 0 ? Number.POSITIVE_INFINITY : maxConcurrent * SHARE[load]));
 }
 
 interface Delay {

@@ -11,6 +11,7 @@ import {
   type CallOptions,
   type Channel,
   type Client,
+  createPeerCapacity,
   type Handlers,
   openShedding,
   type ServedMethod,
@@ -221,9 +222,10 @@ async function openChannels(
   const { openGrpcChannel } = await import('@commonplace/adapters/grpc');
   const addressOf = (owner: string): string =>
     settings.serviceAddresses.get(owner) ?? settings.serviceAddress.replaceAll('{service}', owner);
+  const capacityOf = memoize(() => createPeerCapacity(settings.maxConcurrent));
   const opened: Channel[] = [];
   const remote = memoize((module) => {
-    const channel = openGrpcChannel(addressOf, peersOf(module), tls);
+    const channel = openGrpcChannel(addressOf, peersOf(module), { tls, capacityOf });
     opened.push(channel);
     return channel;
   });

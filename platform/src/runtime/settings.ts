@@ -97,7 +97,7 @@ export const processSettings = defineSettings({
   maxConcurrent: wholeNumber(
     1000,
     [0, 1_000_000],
-    'maximum number of concurrent calls; more are refused, background work and writes first; 0: no limit',
+    'maximum number of concurrent calls, 40 % of them to one other service; more are refused, background work and writes first; 0: no limit',
   ),
   maxLoopDelayMs: wholeNumber(
     500,
