@@ -6,6 +6,7 @@ import { credentials, Client as GrpcClient, type ServiceError, status } from '@g
 import { afterEach, expect, test } from '@jest/globals';
 import { ofCode } from '../src/grpc/status.js';
 
+const read = { isRead: true };
 let server: Http2Server;
 afterEach(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
@@ -26,13 +27,18 @@ test('a call that the peer closes without a status can be retried', async () => 
   });
   client.close();
   expect(error.code).toBe(status.INTERNAL);
-  expect(ofCode(error.code, error)).toMatchObject({ code: 'UNAVAILABLE', retryAfter: 1 });
-  expect(ofCode(status.INTERNAL, new Error('13 INTERNAL: a defect'))).toMatchObject({ code: 'INTERNAL' });
+  expect(ofCode(error.code, error, read)).toMatchObject({ code: 'UNAVAILABLE', retryAfter: 1 });
+  expect(ofCode(error.code, error, { isRead: false })).toMatchObject({ code: 'UNAVAILABLE', reason: 'timeout' });
+  expect(ofCode(status.INTERNAL, new Error('13 INTERNAL: a defect'), read)).toMatchObject({ code: 'INTERNAL' });
 });
 
 test('a call that the peer does not know is temporary: a process of the version before answers during an upgrade', () => {
-  const error = ofCode(status.UNIMPLEMENTED, new Error('12 UNIMPLEMENTED: The server does not implement the method'));
+  const error = ofCode(
+    status.UNIMPLEMENTED,
+    new Error('12 UNIMPLEMENTED: The server does not implement the method'),
+    read,
+  );
   expect(error).toMatchObject({ code: 'UNAVAILABLE', retryAfter: 1 });
   expect(isOfOlderPeer(error)).toBe(true);
-  expect(isOfOlderPeer(ofCode(status.UNAVAILABLE, new Error('14 UNAVAILABLE')))).toBe(false);
+  expect(isOfOlderPeer(ofCode(status.UNAVAILABLE, new Error('14 UNAVAILABLE'), read))).toBe(false);
 });

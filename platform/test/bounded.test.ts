@@ -1,5 +1,5 @@
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { ArrivedCall } from '@commonplace/adapters/calls';
 import { openGrpcChannel, openGrpcServer } from '@commonplace/adapters/grpc';
 import { createPeerTokens } from '@commonplace/kit/auth';
@@ -105,6 +105,29 @@ describe('retries', () => {
     await there.close(0);
   });
 });
+
+test.each(['destroy', 'resetAndDestroy'] as const)(
+  'a write whose connection ends before the answer has an unknown outcome, a read none: %s',
+  async (end) => {
+    const sockets = new Set<Socket>();
+    const server = createServer().on('stream', () => {
+      for (const socket of sockets) socket[end]();
+    });
+    server.on('connection', (socket: Socket) => void sockets.add(socket));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const channel = openGrpcChannel(() => `127.0.0.1:${(server.address() as AddressInfo).port}`, peers);
+    const orgs = channel.client(contracts.orgs);
+    const write = () => orgs.createOrg(CreateOrgRequest.fromPartial({}), options());
+    await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'timeout', retryAfter: 1 });
+    await expect(orgs.listOrgs(ListOrgsRequest.fromPartial({}), options())).rejects.toMatchObject({
+      reason: 'service_unavailable',
+    });
+    // What is not sent at all can't have taken effect.
+    await new Promise((resolve) => server.close(resolve));
+    await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });
+    await channel.close();
+  },
+);
 
 test('a read that an overloaded replica refuses is answered by another one', async () => {
   const definitions = [contracts.orgs.definition];

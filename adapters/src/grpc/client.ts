@@ -96,14 +96,15 @@ function unary(
 ): Promise<unknown> {
   const refusal = refusalOf(options);
   if (refusal !== undefined) return Promise.reject(refusal);
+  const { load, isRead } = factsOf(method.path);
   try {
-    connection.capacity?.require(options.metadata.background ? 'background' : factsOf(method.path).load);
+    connection.capacity?.require(options.metadata.background ? 'background' : load);
   } catch (error) {
     return Promise.reject(error);
   }
   const metadata = toGrpc(options.metadata, connection.peers.mint());
   return new Promise((resolve, reject) => {
-    send(connection, method, request, metadata, new Waiting(options, resolve, reject));
+    send(connection, method, request, metadata, new Waiting({ options, isRead, resolve, reject }));
   });
 }
 
@@ -135,6 +136,14 @@ function send(
   waiting.until(() => call.cancel());
 }
 
+/** A call, and what its answer settles. */
+interface Waits {
+  readonly options: CallOptions;
+  readonly isRead: boolean;
+  resolve(answer: unknown): void;
+  reject(error: AppError): void;
+}
+
 /**
  * State of a call that waits for its answer; it is released completely with the answer. The call objects of grpc-js and
  * Node.js survive until a major garbage collection under load, and would otherwise retain the whole request that made
@@ -143,13 +152,13 @@ function send(
 class Waiting {
   readonly deadline: number;
   readonly #reply: Reply | undefined;
-  #waits: { options: CallOptions; resolve(answer: unknown): void; reject(error: AppError): void } | undefined;
+  #waits: Waits | undefined;
   #over: (() => void) | undefined;
 
-  constructor(options: CallOptions, resolve: (answer: unknown) => void, reject: (error: AppError) => void) {
-    this.deadline = options.deadline;
-    this.#reply = options.reply;
-    this.#waits = { options, resolve, reject };
+  constructor(waits: Waits) {
+    this.deadline = waits.options.deadline;
+    this.#reply = waits.options.reply;
+    this.#waits = waits;
   }
 
   /** Cancels the call with `cancel` when its caller cancels. */
@@ -169,7 +178,7 @@ class Waiting {
     this.#over = undefined;
     if (error?.metadata !== undefined) this.readTrailer(error.metadata);
     if (error === null) waits.resolve(answer);
-    else waits.reject(isCancelled(waits.options) ? cancelled() : received(error));
+    else waits.reject(isCancelled(waits.options) ? cancelled() : received(error, waits));
   }
 }
 
@@ -196,15 +205,15 @@ async function* stream(
   try {
     yield* call;
   } catch (error) {
-    throw options.signal?.aborted ? cancelled() : received(error as ServiceError);
+    throw options.signal?.aborted ? cancelled() : received(error as ServiceError, factsOf(method.path));
   } finally {
     options.signal?.removeEventListener('abort', abort);
     call.cancel();
   }
 }
 
-function received(error: ServiceError): AppError {
+function received(error: ServiceError, call: { readonly isRead: boolean }): AppError {
   const metadata: Metadata | undefined = error.metadata;
   const [status] = metadata?.get(STATUS_KEY) ?? [];
-  return Buffer.isBuffer(status) ? decodeStatus(status) : ofCode(error.code, error);
+  return Buffer.isBuffer(status) ? decodeStatus(status) : ofCode(error.code, error, call);
 }

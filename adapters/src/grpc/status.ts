@@ -1,4 +1,13 @@
-import { AppError, type Code, type Fault, Internal, OlderPeer, Timeout, Unavailable } from '@commonplace/kit/errors';
+import {
+  AnswerLost,
+  AppError,
+  type Code,
+  type Fault,
+  Internal,
+  OlderPeer,
+  Timeout,
+  Unavailable,
+} from '@commonplace/kit/errors';
 import { BadRequest, ErrorInfo, RetryInfo } from '@commonplace/proto/google/rpc/error_details.js';
 import { Status } from '@commonplace/proto/google/rpc/status.js';
 import { status } from '@grpc/grpc-js';
@@ -45,7 +54,7 @@ export function decodeStatus(bytes: Buffer): AppError {
   const part = (name: string) => details.find(({ typeUrl }) => typeUrl === TYPE + name)?.value;
   const infoBytes = part('ErrorInfo');
   const info = infoBytes === undefined ? undefined : ErrorInfo.decode(infoBytes);
-  if (info === undefined || info.domain !== DOMAIN) return ofCode(code, new Error(message));
+  if (info === undefined || info.domain !== DOMAIN) return ofCode(code, new Error(message), { isRead: true });
   const faultBytes = part('BadRequest');
   const retryBytes = part('RetryInfo');
   const faults = faultBytes === undefined ? [] : BadRequest.decode(faultBytes).fieldViolations;
@@ -75,14 +84,18 @@ function cellOf(cell: unknown): { row?: number; column_id?: string } {
  * as INTERNAL, but like a lost connection it may be temporary.
  */
 const ENDED_WITHOUT_STATUS = 'Received RST_STREAM with code 0';
+/** grpc-js's messages for a call that was sent, and whose connection ended before the answer. */
+const CONNECTION_ENDED = /^14 UNAVAILABLE: (Connection dropped|(read|write) E[A-Z]+)/;
 
-/** Returns the AppError for a gRPC code without a status, which a failure of the transport produces. */
-export function ofCode(code: number, cause: Error): AppError {
-  if (code === status.INTERNAL && cause.message.includes(ENDED_WITHOUT_STATUS)) {
-    return Unavailable({}, { cause, retryAfter: 1 });
-  }
+/**
+ * Returns the AppError for a gRPC code without a status, which a failure of the transport produces. A write that was
+ * sent may have taken effect; a read can simply be repeated.
+ */
+export function ofCode(code: number, cause: Error, { isRead }: { isRead: boolean }): AppError {
+  const isClosed = code === status.INTERNAL && cause.message.includes(ENDED_WITHOUT_STATUS);
+  if (!isRead && (isClosed || CONNECTION_ENDED.test(cause.message))) return AnswerLost({}, { cause, retryAfter: 1 });
+  if (isClosed || code === status.UNAVAILABLE) return Unavailable({}, { cause, retryAfter: 1 });
   if (code === status.DEADLINE_EXCEEDED) return Timeout({}, { cause });
-  if (code === status.UNAVAILABLE) return Unavailable({}, { cause, retryAfter: 1 });
   if (code === status.UNIMPLEMENTED) return OlderPeer({ cause });
   if (code === status.CANCELLED) return new AppError('CANCELLED', 'timeout', 'The call was cancelled.', { cause });
   return Internal({}, { cause });

@@ -157,6 +157,12 @@ export const Timeout = defineError(
   'timeout',
   'The request took too long; its outcome is not known. Retry with the same Idempotency-Key.',
 );
+/** The error of a write whose connection ended before its answer: the process that carried it out may have died. */
+export const AnswerLost = defineError(
+  'UNAVAILABLE',
+  'timeout',
+  'The connection to a part of the service ended before the answer; the outcome is not known. Retry with the same Idempotency-Key.',
+);
 /** Seconds after which disk space may have been freed. */
 const ROOM_SECONDS = 30;
 const NO_ROOM =
