@@ -303,4 +303,44 @@ describe('filters that no index serves', () => {
       expect(groups).toEqual(['p', 'p', 'p', 'p']);
     });
   });
+
+  test('run in another thread if they read many records for a field that no index has', async () => {
+    await groupsOf(async (observed, groups) => {
+      await observed.countBy('rank', BASE);
+      await observed.countBy('owner', { ...BASE, place: 'q' });
+      expect(groups).toEqual([]);
+      expect(await observed.countBy('hidden', BASE)).toEqual(await notes.countBy('hidden', BASE));
+      await observed.sum('version', { place: { in: ['p', 'q'] }, state: 'active' });
+      expect(groups).toHaveLength(2);
+    });
+  });
+
+  test('run in another thread if no index has the order of ids and there are many', async () => {
+    await groupsOf(async (observed, groups) => {
+      await observed.find({ where: { ...BASE, place: 'q' }, limit: PAGE });
+      expect(groups).toEqual([]);
+      for (const limit of [PAGE, 201]) await observed.find({ where: BASE, limit });
+      expect(groups).toEqual(['p', 'p']);
+    });
+  });
+
+  test('follow the elements of an array in the order of ids', async () => {
+    const many = { above: { contains: 'many' } } as const;
+    const all = (await notes.find({ where: {}, limit: COUNT })).filter(({ above }) => above.includes('many'));
+    const active = all.filter(({ state }) => state === 'active');
+    const query = { where: many, limit: PAGE, after: ['n1000'] };
+    const behind = all.filter(({ id }) => id > 'n1000');
+    expect((await notes.explain(query)).plan).not.toMatch(/LIST SUBQUERY|TEMP B-TREE/);
+    await groupsOf(async (observed, groups) => {
+      expect(await observed.find(query)).toEqual(behind.slice(0, PAGE));
+      expect(await observed.find({ where: many, limit: PAGE, offset: 7 })).toEqual(all.slice(7, PAGE + 7));
+      expect(groups).toEqual([]);
+    });
+    expect(await notes.find({ where: { ...many, state: 'active' }, sort: ['-id'], limit: 3 })).toEqual(
+      active.slice(-3).reverse(),
+    );
+    expect(await notes.find({ where: { ...many, id: { in: ['n0002', 'n0003'] } }, limit: 9 })).toEqual(
+      all.filter(({ id }) => id === 'n0002'),
+    );
+  });
 });

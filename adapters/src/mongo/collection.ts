@@ -1,7 +1,7 @@
 import { timeLeft } from '@commonplace/kit/deadline';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { Collection, CollectionSpec, Index, Query, StoredRecord, Where } from '@commonplace/kit/store';
-import type { Db, IndexDescription, Collection as MongoCollection } from 'mongodb';
+import type { Db, Document, IndexDescription, Collection as MongoCollection } from 'mongodb';
 import { observeCollection } from '../store/telemetry.js';
 import { decodeRecord, elementsOf, pathOf, type StoredDocument } from './codec.js';
 import { reading } from './errors.js';
@@ -74,12 +74,28 @@ function sortOf<T>({ sort }: Query<T>): [string, 1 | -1][] {
   return orderOf(sort).map(([path, direction]) => [path, direction]);
 }
 
+/**
+ * Returns whether a group has a value. The records without one are not left out by the server, as it would have to read
+ * each record for that, where an index has all that it counts.
+ */
+const hasValue = ({ _id }: { readonly _id: unknown }): boolean => _id !== null;
+
+/** Returns the pipeline that reads one record, by the end of an index: the one with the greatest value for a value. */
+function greatestOf(by: string, value: string, max: string): Document[] {
+  return [
+    { $match: { [by]: { $eq: value }, [max]: { $exists: true } } },
+    { $sort: { [max]: -1 } },
+    { $limit: 1 },
+    { $project: { _id: 0, by: `$${by}`, max: `$${max}` } },
+  ];
+}
+
 function createCollection<T extends StoredRecord>(raw: RawCollection, spec: CollectionSpec<T>): Collection<T> {
   const lookup = createLookups(raw);
   const cursorOf = (query: Query<T>) =>
     raw.find(queryFilter(query), {
       ...limits(),
-      ...(findsOne(spec, query) ? {} : { sort: sortOf(query) }),
+      ...(query.anyOrder || findsOne(spec, query) ? {} : { sort: sortOf(query) }),
       limit: query.limit,
       skip: query.offset ?? 0,
       batchSize: query.limit + 1,
@@ -129,9 +145,9 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
       reading(async () => {
         const path = pathOf(field);
         const group = { $group: { _id: `$${path}`, count: { $sum: 1 } } };
-        const stages = [{ $match: { $and: [filterOf(where), { [path]: { $exists: true } }] } }, group];
+        const stages = [{ $match: filterOf(where) }, group];
         const groups = await raw.aggregate<{ _id: unknown; count: number }>(stages, limits()).toArray();
-        return new Map(groups.map(({ _id, count }) => [String(_id), count]));
+        return new Map(groups.filter(hasValue).map(({ _id, count }) => [String(_id), count]));
       }),
     sum: (field, where) =>
       reading(async () => {
@@ -143,9 +159,9 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
       reading(async () => {
         const path = pathOf(by);
         const group = { $group: { _id: `$${path}`, sum: { $sum: `$${pathOf(added)}` } } };
-        const stages = [{ $match: { $and: [filterOf(where), { [path]: { $exists: true } }] } }, group];
+        const stages = [{ $match: filterOf(where) }, group];
         const groups = await raw.aggregate<{ _id: unknown; sum: number }>(stages, limits()).toArray();
-        return new Map(groups.map(({ _id, sum }) => [String(_id), Number(sum)]));
+        return new Map(groups.filter(hasValue).map(({ _id, sum }) => [String(_id), Number(sum)]));
       }),
     max: (field, where) =>
       reading(async () => {
@@ -154,6 +170,14 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
         const sort = { [path]: -1 } as const;
         const greatest = await raw.findOne(filter, { ...limits(), sort });
         return greatest === null ? undefined : decodeRecord<T>(greatest)[field];
+      }),
+    maxBy: ({ max, by }, values) =>
+      reading(async () => {
+        const [first, ...others] = [...new Set(values)].map((value) => greatestOf(pathOf(by), value, pathOf(max)));
+        if (first === undefined) return new Map();
+        const stages = [...first, ...others.map((pipeline) => ({ $unionWith: { coll: spec.name, pipeline } }))];
+        const found = await raw.aggregate<{ by: string; max: string }>(stages, limits()).toArray();
+        return new Map(found.map((one) => [one.by, one.max]));
       }),
     explain: (query) => reading(async () => explainPlan(await cursorOf(query).explain('queryPlanner'))),
   };

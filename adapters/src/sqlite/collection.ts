@@ -42,7 +42,7 @@ export function createCollection<T extends StoredRecord>(
     sql: string,
     params: readonly Param[],
   ): Promise<Row | undefined> =>
-    searchesText(where) || filtered.isLong(where, [], fields)
+    searchesText(where) || filtered.isLongAggregate(where, fields)
       ? (await inThread(where, sql, params))[0]
       : reader.get(sql, params);
   const { cachesQueries = false } = spec;
@@ -66,7 +66,7 @@ export function createCollection<T extends StoredRecord>(
     if (read instanceof LargePage) return read.parse();
     const { shape: from, where } = await chosen(query.where);
     const { sql, params } = selectPage(from, { ...query, where }, ['doc']);
-    const isLong = read === ELSEWHERE || searchesText(query.where) || filtered.isLong(query.where, query.sort);
+    const isLong = read === ELSEWHERE || searchesText(query.where) || filtered.isLongQuery(query);
     const rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
     return isLarge(rows) ? new LargePage(rows).parse() : rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
@@ -149,6 +149,13 @@ export function createCollection<T extends StoredRecord>(
       const { sql, params } = translate(shape, where);
       const cell = reader.get(`SELECT max(${fieldOf(shape, field)}) FROM ${shape.table} WHERE ${sql}`, params)?.[0];
       return (cell ?? undefined) as never;
+    },
+    async maxBy({ max, by }, values) {
+      const most = `(SELECT max(${fieldOf(shape, max)}) FROM ${shape.table} WHERE ${fieldOf(shape, by)} = j.value)`;
+      const found = `SELECT j.value AS value, ${most} AS most FROM json_each(?) j`;
+      const statement = `SELECT json_group_object(value, most) FROM (${found}) WHERE most IS NOT NULL`;
+      const row = reader.get(statement, [JSON.stringify(values)]);
+      return new Map(Object.entries(JSON.parse(row?.[0] as string) as Record<string, string>));
     },
     async explain(query) {
       return explain(reader, shape, query);

@@ -1,4 +1,4 @@
-import type { Condition, Query, Sort, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
 import { candidatesOf, isEmpty, isInOneIndex, splitByIndex } from './index-part.js';
@@ -15,10 +15,13 @@ import { join, oneOf, type Sql, translate } from './translate.js';
  */
 export interface FilteredReads<T> {
   /**
-   * Returns whether a read in any order, or in one, would test or sort more candidates than the event loop has time for.
-   * `fields` are those that it needs of them besides the filter's, if it does not need whole records.
+   * Returns whether a query would test or sort more candidates than the event loop has time for.
    */
-  isLong(where: Where<T>, sort?: Sort<T>, fields?: readonly string[]): boolean;
+  isLongQuery(query: Query<T>): boolean;
+  /**
+   * Returns whether an aggregate of some fields would read or test more candidates than the event loop has time for.
+   */
+  isLongAggregate(where: Where<T>, fields: readonly string[]): boolean;
   /** Returns whether an index selects few records by other conditions, each of which can be tested. */
   selectsFew(where: Where<T>): boolean;
   /** Returns a page; `elsewhere` if it needs more candidates. */
@@ -94,12 +97,22 @@ export function createFilteredReads<T extends StoredRecord>(
     }
   }
 
-  function isLong(where: Where<T>, sort: Sort<T> = [], fields?: readonly string[]): boolean {
-    const selections = candidatesOf(shape, where, fieldsOf(sort));
+  const isLongQuery = (query: Query<T>): boolean => areMany(candidatesOf(shape, query.where, orderOf(query)));
+
+  /** Returns whether a count tests too many candidates. */
+  const isLongCount = (where: Where<T>): boolean => areMany(candidatesOf(shape, where, []));
+
+  function isLongAggregate(where: Where<T>, fields: readonly string[]): boolean {
+    const isInIndex = isInOneIndex(shape, where, fields);
+    return areMany(candidatesOf(shape, where, [], !isInIndex), isInIndex);
+  }
+
+  /** Returns whether the selected candidates are too many or, unless an index has all that is read, too large. */
+  function areMany(selections: readonly Where<T>[], isInIndex = false): boolean {
     if (selections.length === 0) return false;
     if (selections.length > MAX_SELECTIONS) return true;
     // The length of a text is stored before it, so that the text is not read.
-    const size = fields !== undefined && isInOneIndex(shape, where, fields) ? '0' : 'octet_length(doc)';
+    const size = isInIndex ? '0' : 'octet_length(doc)';
     const parts = selections.map((selection) => {
       const { sql, params } = selectedBy(selection);
       const sizes = `SELECT ${size} AS bytes FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
@@ -136,8 +149,9 @@ export function createFilteredReads<T extends StoredRecord>(
     cached.getMany(found.slice(from, to).map(({ id }) => id));
 
   function find(query: Query<T>): FoundPage<T> {
-    const part = splitByIndex(shape, query.where, fieldsOf(query.sort));
-    if (part === undefined && isLong(query.where, query.sort)) return ELSEWHERE;
+    const inOrder = splitByIndex(shape, query.where, orderOf(query));
+    if (inOrder === undefined && isLongQuery(query)) return ELSEWHERE;
+    const part = inOrder ?? (query.sort === undefined ? splitByIndex(shape, query.where, []) : undefined);
     if (part === undefined || isEmpty(part.rest)) return cached.find(query);
     const { offset = 0, limit } = query;
     return inSnapshot(() => {
@@ -147,7 +161,7 @@ export function createFilteredReads<T extends StoredRecord>(
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.page;
       if (found !== undefined && (isAll || found.length === wanted)) return pageOf(found, offset, wanted);
-      return isAll && !isLong(query.where, query.sort) ? cached.find(query) : ELSEWHERE;
+      return isAll && !isLongQuery(query) ? cached.find(query) : ELSEWHERE;
     });
   }
 
@@ -155,7 +169,7 @@ export function createFilteredReads<T extends StoredRecord>(
     const part = splitByIndex(shape, where, []);
     // A filter by elements of an array alone tests no candidates, and stops at the limit.
     const testsNone = Object.keys(where).length === 1 && where.or === undefined;
-    if (part === undefined && !testsNone && isLong(where)) return ELSEWHERE;
+    if (part === undefined && !testsNone && isLongCount(where)) return ELSEWHERE;
     if (part === undefined || isEmpty(part.rest)) return countAll(where, limit);
     return inSnapshot(() => {
       const { sql, params } = translate(shape, part.served);
@@ -164,13 +178,13 @@ export function createFilteredReads<T extends StoredRecord>(
       const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, limit) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.count;
       if (found !== undefined && (isAll || found.length === limit)) return found.length;
-      return isLong(where) ? ELSEWHERE : countAll(where, limit);
+      return isLongCount(where) ? ELSEWHERE : countAll(where, limit);
     });
   }
 
   function findAndCount(query: Query<T>, countLimit: number): CountedRead<T> | undefined {
     const { where, limit, offset = 0, after } = query;
-    const part = splitByIndex(shape, where, fieldsOf(query.sort));
+    const part = splitByIndex(shape, where, orderOf(query));
     if (part === undefined || after !== undefined || isEmpty(part.rest) || !isMatchable(part.rest)) return undefined;
     const inAnyOrder = splitByIndex(shape, where, []);
     // Without the order, another index yields fewer candidates.
@@ -195,14 +209,14 @@ export function createFilteredReads<T extends StoredRecord>(
     return reader.get(`SELECT count(*) FROM (${matches})`, [...params, limit])?.[0] as number;
   }
 
-  return { isLong, selectsFew, find, count, findAndCount };
+  return { isLongQuery, isLongAggregate, selectsFew, find, count, findAndCount };
 }
 
 const sizeOf = (where: Where<never>): number => Object.keys(where).length;
 
-/** Returns the fields of an order. */
-const fieldsOf = <T>(sort: Sort<T> = []): string[] =>
-  sort.map((field) => (field.startsWith('-') ? field.slice(1) : field));
+/** Returns the fields that a query sorts by; none if any order will do. */
+const orderOf = <T>({ sort = [], anyOrder = false }: Query<T>): string[] =>
+  sort.length > 0 || anyOrder ? sort.map((field) => (field.startsWith('-') ? field.slice(1) : field)) : ['id'];
 
 /** Number of candidates that are read together. */
 const CHUNK = 100;

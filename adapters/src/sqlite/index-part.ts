@@ -11,9 +11,9 @@ export interface IndexPart<T> {
 }
 
 /**
- * Splits a filter by the index that serves most of its equalities and, after them, the order. Returns undefined if no
- * index does, or if the filter selects its records by other means: by id, by a unique value or by elements of an array.
- * With `lists`, one of several values is an equality too.
+ * Splits a filter by the index that serves most of its equalities and, after them, the order: any order if it is empty.
+ * Returns undefined if no index does, or if the filter selects its records by other means: by id, by a unique value or by
+ * elements of an array. With `lists`, one of several values is an equality too.
  */
 export function splitByIndex<T>(
   shape: TableShape,
@@ -26,13 +26,16 @@ export function splitByIndex<T>(
   const isEqual = (entry: Scalar | Condition) => typeof entry !== 'object' || (lists && entry.in !== undefined);
   const equal = new Set(entries.filter(([, entry]) => isEqual(entry)).map(([field]) => field));
   const fields = order.filter((field) => field !== 'id');
+  // Each index ends with the id, so only one without further fields has the order of ids.
+  const isInOrder = (index: readonly string[], from: number) =>
+    isById(order) ? index.length === from : fields.every((field, at) => index[from + at] === field);
   let best: readonly string[] = [];
   for (const index of shape.indexes) {
     const last = index.at(-1) ?? '';
     if (shape.sparse.has(last) && !equal.has(last) && !fields.includes(last)) continue;
     const other = index.findIndex((field) => !equal.has(field));
     const head = other < 0 ? index : index.slice(0, other);
-    if (head.length > best.length && fields.every((field, at) => index[head.length + at] === field)) best = head;
+    if (head.length > best.length && isInOrder(index, head.length)) best = head;
   }
   if (best.length === 0) return undefined;
   const [sorted] = fields;
@@ -45,18 +48,27 @@ export function splitByIndex<T>(
   };
 }
 
+const isById = (order: readonly string[]): boolean => order.length > 0 && order.every((field) => field === 'id');
+
 /**
- * Returns the conditions by which indexes select the records that a read in some order tests or sorts: several if the
- * filter has alternatives, none if an index serves it as a whole or no index is known to select its records.
+ * Returns the conditions by which indexes select the records that a read in some order tests, sorts or, with `readsAll`,
+ * reads for a field that is in no index: several if the filter has alternatives, none if an index serves it as a whole or
+ * no index is known to select its records.
  */
-export function candidatesOf<T>(shape: TableShape, where: Where<T>, order: readonly string[]): Where<T>[] {
+export function candidatesOf<T>(
+  shape: TableShape,
+  where: Where<T>,
+  order: readonly string[],
+  readsAll = false,
+): Where<T>[] {
   const part = splitByIndex(shape, where, []);
   if (part !== undefined) {
-    const isServed = isEmpty(part.rest) && splitByIndex(shape, where, order) !== undefined;
+    const isServed = !readsAll && isEmpty(part.rest) && splitByIndex(shape, where, order) !== undefined;
     return isServed ? [] : [part.served];
   }
   const listed = splitByIndex(shape, where, order, true) ?? splitByIndex(shape, where, [], true);
-  if (listed !== undefined) return isEmpty(listed.rest) ? [] : [listed.served];
+  if (listed !== undefined) return isEmpty(listed.rest) && !readsAll ? [] : [listed.served];
+  if (!readsAll && elementInOrder(shape, where, order) !== undefined && Object.keys(where).length === 1) return [];
   const elements = Object.entries(where).find(([field, entry]) => shape.many.has(field) && isContaining(entry));
   if (elements !== undefined) return [Object.fromEntries([elements]) as Where<T>];
   const { or = [], ...common } = where;
@@ -67,6 +79,28 @@ export function candidatesOf<T>(shape: TableShape, where: Where<T>, order: reado
 function selectionsOf<T>(shape: TableShape, where: Where<T>): Where<T>[] {
   const part = splitByIndex(shape, where, [], true);
   return part === undefined ? candidatesOf(shape, where, []) : [part.served];
+}
+
+/** A field whose elements are in a table of their own, and the element that a filter requires. */
+export interface Element {
+  readonly field: string;
+  readonly value: Scalar;
+}
+
+/**
+ * Returns the element by which a filter selects its records in the order of their ids, which the table of elements has;
+ * undefined if an index selects them by another condition.
+ */
+export function elementInOrder<T>(shape: TableShape, where: Where<T>, order: readonly string[]): Element | undefined {
+  if (!isById(order)) return undefined;
+  for (const [field, entry] of Object.entries(where) as [string, Condition | undefined][]) {
+    const { contains, ...others } = entry ?? {};
+    if (!shape.many.has(field) || contains === undefined || !isEmpty(others)) continue;
+    const rest = { ...where, [field]: undefined };
+    const hasId = (rest as { readonly id?: unknown }).id !== undefined;
+    return hasId || splitByIndex(shape, rest, []) !== undefined ? undefined : { field, value: contains };
+  }
+  return undefined;
 }
 
 function isContaining(entry: unknown): boolean {

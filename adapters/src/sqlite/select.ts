@@ -1,13 +1,21 @@
-import type { Query, Scalar } from '@commonplace/kit/store';
+import type { Query, Scalar, Where } from '@commonplace/kit/store';
 import { invalidCursor, type SortTerm, sortTerms } from '@commonplace/kit/store';
+import { type Element, elementInOrder } from './index-part.js';
 import { findMerge, mergeArms } from './merge.js';
-import type { TableShape } from './schema.js';
+import { elementTable, type TableShape } from './schema.js';
 import { fieldOf, join, type Sql, translate } from './translate.js';
 import { valueExpression } from './values.js';
 
 /** Returns the statement that reads a page. Its rows begin with these columns. */
 export function selectPage<T>(shape: TableShape, query: Query<T>, columns: readonly ('id' | 'doc')[]): Sql {
+  if (query.anyOrder) return limited(selectRows(shape, query, [], columns), query);
   const terms = orderTerms(shape, sortTerms(query.sort));
+  const element = elementInOrder(
+    shape,
+    query.where,
+    terms.map(({ field }) => field),
+  );
+  if (element !== undefined) return limited(selectByElement(shape, element, query, columns), query);
   const behind = [...keysetCondition(shape, terms, query), ...presence(shape, terms)];
   const merge = findMerge(shape, query.where, terms);
   const rows =
@@ -17,10 +25,38 @@ export function selectPage<T>(shape: TableShape, query: Query<T>, columns: reado
     const column = merge === undefined ? fieldOf(shape, field) : String(columns.length + at + 1);
     return `${column}${descending ? ' DESC' : ''}`;
   });
-  const offset = query.offset ?? 0;
+  return limited({ sql: `${rows.sql} ORDER BY ${order.join(', ')}`, params: rows.params }, query);
+}
+
+function limited<T>({ sql, params }: Sql, { limit, offset = 0 }: Query<T>): Sql {
   return {
-    sql: `${rows.sql} ORDER BY ${order.join(', ')} LIMIT ?${offset > 0 ? ' OFFSET ?' : ''}`,
-    params: [...rows.params, checkCount(query.limit), ...(offset > 0 ? [checkCount(offset)] : [])],
+    sql: `${sql} LIMIT ?${offset > 0 ? ' OFFSET ?' : ''}`,
+    params: [...params, checkCount(limit), ...(offset > 0 ? [checkCount(offset)] : [])],
+  };
+}
+
+/**
+ * Returns the statement that reads the records with an element in the order of their ids. It follows the table of
+ * elements, so that a page costs as much as its records; a list of ids would be made of all records with the element.
+ */
+function selectByElement<T>(
+  shape: TableShape,
+  { field, value }: Element,
+  query: Query<T>,
+  columns: readonly string[],
+): Sql {
+  const [term] = sortTerms(query.sort);
+  const elements = elementTable(shape.table, field);
+  const { [field as keyof T & string]: _, ...rest } = query.where;
+  const is = valueExpression(value);
+  const found = { sql: `SELECT id AS of_id FROM ${elements} WHERE value = ${is.sql}`, params: is.params };
+  const after = keysetCondition(shape, term === undefined ? [] : [term], query, () => 'of_id');
+  const conditions = join([translate(shape, rest as Where<T>, true), ...after], ' AND ');
+  return {
+    sql:
+      `SELECT ${columns.join(', ')} FROM (${found.sql}) CROSS JOIN ${shape.table} ON id = of_id ` +
+      `WHERE ${conditions.sql} ORDER BY of_id${term?.descending ? ' DESC' : ''}`,
+    params: [...found.params, ...conditions.params],
   };
 }
 
@@ -47,11 +83,16 @@ function presence(shape: TableShape, terms: readonly SortTerm[]): Sql[] {
 }
 
 /** Returns the condition for records after the keyset `after`; no condition if it is absent. */
-function keysetCondition<T>(shape: TableShape, terms: readonly SortTerm[], { after, sort = [] }: Query<T>): Sql[] {
+function keysetCondition<T>(
+  shape: TableShape,
+  terms: readonly SortTerm[],
+  { after, sort = [] }: Query<T>,
+  nameOf = (field: string) => fieldOf(shape, field),
+): Sql[] {
   if (after === undefined) return [];
   if (after.length !== sort.length + 1) throw invalidCursor();
   const parts = terms.map((term, at) => ({
-    left: { sql: fieldOf(shape, term.field), params: [] },
+    left: { sql: nameOf(term.field), params: [] },
     right: valueExpression(after[at] as Scalar),
     operator: term.descending ? '<' : '>',
   }));

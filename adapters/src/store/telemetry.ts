@@ -75,7 +75,7 @@ export function observeCollection<T extends StoredRecord>(place: StorePlace, col
         ? observed(operation, synchronous, () => read(a, b))
         : read(a, b);
   };
-  const { spec, get, getMany, find, count, findAndCount, countBy, sum, sumBy, max, explain } = collection;
+  const { spec, get, getMany, find, count, findAndCount, countBy, sum, sumBy, max, maxBy, explain } = collection;
   return {
     spec,
     get: reading('get', get) as typeof get,
@@ -87,6 +87,7 @@ export function observeCollection<T extends StoredRecord>(place: StorePlace, col
     sum: reading('sum', sum),
     sumBy: reading('sumBy', sumBy),
     max: reading('max', max) as typeof max,
+    maxBy: reading('maxBy', maxBy),
     explain,
   };
 }

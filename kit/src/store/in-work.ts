@@ -31,7 +31,7 @@ export async function removeAll<R extends StoredRecord>(
 ): Promise<void> {
   for (;;) {
     const removed = await inWork(store, async (work) => {
-      const found = await records.find({ where, limit: MAX_REMOVED });
+      const found = await records.find({ where, anyOrder: true, limit: MAX_REMOVED });
       for (const record of found) work.remove(records, record);
       return found.length;
     });

@@ -50,6 +50,11 @@ export interface Query<T> {
   readonly where: Where<T>;
   /** Fields to sort by; every matching record must have them. Sorts by id when absent. */
   readonly sort?: Sort<T>;
+  /**
+   * The order does not matter, so that the adapter reads as many records as it returns, whichever index has them: for
+   * work that repeats until nothing is found. It does not go with `sort`, `offset` or `after`.
+   */
+  readonly anyOrder?: boolean;
   readonly limit: number;
   readonly offset?: number;
   /** The keyset of the last record of the previous page, as `keyset` returns it. The query continues after it. */
@@ -104,6 +109,12 @@ interface SumBy<Field extends string> {
   readonly by: Field;
 }
 
+/** The field whose greatest value is returned, and the field for whose values it is. */
+interface MaxBy<Field extends string> {
+  readonly max: Field;
+  readonly by: Field;
+}
+
 /**
  * A set of records of one kind.
  *
@@ -140,6 +151,11 @@ export interface Collection<T extends StoredRecord> {
    * field.
    */
   max<F extends keyof T & string>(field: F, where: Where<T>): Promise<T[F] | undefined>;
+  /**
+   * Returns the greatest value of the text field `max` for each of some values of the text field `by`; values without a
+   * match are left out. An index must begin with `by` and `max`.
+   */
+  maxBy(fields: MaxBy<keyof T & string>, values: readonly string[]): Promise<Map<string, string>>;
   /**
    * Returns how the adapter would run a query, for tests: `indexed` is false if it would read the whole collection or
    * sort without an index.

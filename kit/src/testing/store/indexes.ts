@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { findPages } from '../../store/find-pages.js';
 import type { Query } from '../../store/port.js';
 import type { Duties } from '../suite/duties.js';
 import { type Bench, type Draft, ids, type Thing } from './harness.js';
@@ -62,6 +63,38 @@ export function indexDuties(duty: Duties, use: () => Bench): void {
       const { indexed, plan } = await all.explain(query);
       expect([title, plan, indexed]).toEqual([title, expect.any(String), false]);
     }
+  });
+
+  duty('a query in any order reads as many records as it returns', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(all, drafts());
+    const query = { where: { tenant: 'tenant-1' }, anyOrder: true, limit: 9 };
+    expect((await all.find(query)).map(({ tenant }) => tenant)).toEqual(Array(9).fill('tenant-1'));
+    expect(ids(await all.find({ ...query, limit: 500 })).sort()).toEqual(
+      ids(await all.find({ where: query.where, limit: 500 })),
+    );
+    expect((await all.explain(query)).plan).not.toMatch(/TEMP B-TREE|"SORT"/);
+  });
+
+  duty('pages of the records with an element follow the order of ids', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(all, drafts());
+    const where = { tags: { contains: 'tag-3' } };
+    const having = ids(await all.find({ where: {}, limit: 500 })).filter((id) => {
+      const at = Number(id.slice('id-'.length));
+      return at % 7 === 3 || at % 11 === 3;
+    });
+    const walked: string[] = [];
+    for await (const page of findPages(all, { where }, 10)) walked.push(...ids(page));
+    expect(walked).toEqual(having);
+    expect(ids(await all.find({ where: { ...where, tenant: 'tenant-3' }, sort: ['-id'], limit: 500 }))).toEqual(
+      having.filter((id) => Number(id.slice('id-'.length)) % 4 === 3).reverse(),
+    );
+    expect((await all.explain({ where, limit: 10, after: ['id-17'] })).plan).not.toMatch(
+      /TEMP B-TREE|LIST SUBQ|"SORT"/,
+    );
   });
 
   duty('a sparse index hides no records from queries', async () => {

@@ -73,6 +73,26 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
     expect(await all.sumBy({ sum: 'amount', by: 'tenant' }, { tenant: 'one', rank: { gt: 60 } })).toEqual(new Map());
   });
 
+  duty('the greatest value is returned for each of some values', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(all, [
+      { id: 'a', kind: 'one', note: 'early' },
+      { id: 'b', kind: 'one', note: 'Late' },
+      { id: 'c', kind: 'two', note: 'z' },
+      { id: 'd', kind: '$none', note: 'é' },
+      { id: 'e', kind: 'silent' },
+    ]);
+    const values = ['one', '$none', 'one', 'silent', 'missing'];
+    expect(await all.maxBy({ max: 'note', by: 'kind' }, values)).toEqual(
+      new Map([
+        ['one', 'early'],
+        ['$none', 'é'],
+      ]),
+    );
+    expect(await all.maxBy({ max: 'note', by: 'kind' }, [])).toEqual(new Map());
+  });
+
   duty('max returns the greatest value of a field of all matches', async () => {
     const { fill, things } = use();
     const all = await things();
