@@ -54,7 +54,17 @@ test('every query about sharing has an index', async () => {
     expect(await unindexed(nodes, nodeQueries)).toEqual([]);
     // A rare type is looked up by type; a common one is read in the requested order.
     const rare = { workspaceId: 'w', state: 'active', type: { in: ['table', 'file'] }, boundary: { in: ids } };
-    expect((await nodes.explain({ where: rare, limit: 10 })).plan).toContain('__workspaceId_state_type ');
+    expect((await nodes.explain({ where: rare, anyOrder: true, limit: 10 })).plan).toContain(
+      '__workspaceId_state_type_sizeBytes ',
+    );
+    const sized = { type: { in: ['document', 'file'] }, sizeBytes: { gt: 0 } };
+    expect(
+      await unindexed(nodes, [{ where: { workspaceId: 'w', state: 'active', ...sized }, sort: ['-sizeBytes'] }]),
+    ).toEqual([]);
+    const walks = [{ workspaceId: 'w' }, { ancestors: { contains: 'a' } }];
+    for (const where of walks) {
+      expect((await nodes.explain({ where, limit: 200, after: ['a'] })).plan).not.toMatch(/TEMP B-TREE|LIST SUBQUERY/);
+    }
     const shiftQueries: Omit<Query<Shift>, 'limit'>[] = [
       { where: { workspaceId: { in: ids }, until: { gt: now } }, sort: ['-until'] },
       { where: { fromWorkspaceId: { in: ids }, until: { gt: now } }, sort: ['-until'] },

@@ -39,9 +39,10 @@ export async function removeSome(
   work: UnitOfWork,
   resourceId: string | { readonly in: readonly string[] },
 ): Promise<boolean> {
-  const comments = await parts.comments.find({ where: { resourceId }, limit: MAX_PER_UNIT_OF_WORK });
+  const some = { where: { resourceId }, anyOrder: true, limit: MAX_PER_UNIT_OF_WORK };
+  const comments = await parts.comments.find(some);
   for (const comment of comments) work.remove(parts.comments, comment);
-  const threads = await parts.threads.find({ where: { resourceId }, limit: MAX_PER_UNIT_OF_WORK });
+  const threads = await parts.threads.find(some);
   for (const thread of threads) work.remove(parts.threads, thread);
   return comments.length < MAX_PER_UNIT_OF_WORK && threads.length < MAX_PER_UNIT_OF_WORK;
 }

@@ -8,7 +8,10 @@ export const nodeCollection: CollectionSpec<Node> = {
     { fields: ['workspaceId', 'state', 'nameFold'] },
     { fields: ['workspaceId', 'state', 'createdAt'] },
     { fields: ['workspaceId', 'state', 'updatedAt'] },
-    { fields: ['workspaceId', 'state', 'type'] },
+    // The size makes sums of bytes by type, and the largest nodes, questions to the index alone.
+    { fields: ['workspaceId', 'state', 'type', 'sizeBytes'] },
+    // For reads of a whole workspace in the order of ids.
+    { fields: ['workspaceId'] },
     { fields: ['workspaceId', 'state', 'trashedAt'], sparse: true },
     { fields: ['workspaceId', 'trashHead', 'trashedAt'], sparse: true },
     { fields: ['parentKey', 'state', 'position'] },

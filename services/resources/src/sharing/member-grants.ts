@@ -75,7 +75,7 @@ export async function rewriteGrants(
 ): Promise<number> {
   let removed = 0;
   for (let races = 0; ; ) {
-    const grants = await parts.grants.find({ where, limit: CHUNK });
+    const grants = await parts.grants.find({ where, anyOrder: true, limit: CHUNK });
     if (grants.length === 0) return removed;
     try {
       await rewriteChunk(parts, grants, actor, instead);

@@ -34,7 +34,7 @@ export const snapshotCollection: CollectionSpec<SnapshotRecord> = {
     { fields: ['resourceId', 'reason', 'createdAt', 'contentVersion'] },
     { fields: ['resourceId', 'contentVersion'] },
     { fields: ['expiresAt'] },
-    { fields: ['tenant'] },
+    { fields: ['tenant', 'sizeBytes'] },
   ],
 };
 

@@ -75,12 +75,12 @@ const CHUNK = 200;
 
 /** Deletes everything in the job's workspace or template, and then the job. */
 async function purgeWhole(parts: TemplateParts, job: HeldJob<TreeJob>): Promise<void> {
-  const where = { workspaceId: job.record.headId };
+  const some = { where: { workspaceId: job.record.headId }, anyOrder: true, limit: CHUNK };
   for (let isLast = false; !isLast; ) {
     if (job.isStopping) return;
     await job.save({}, async (work, record) => {
-      const nodes = await parts.tree.nodes.find({ where, limit: CHUNK });
-      const tags = await parts.tags.collection.find({ where, limit: CHUNK });
+      const nodes = await parts.tree.nodes.find(some);
+      const tags = await parts.tags.collection.find(some);
       if (nodes.length > 0) await purgeSome(parts, record, nodes, work);
       for (const tag of tags) work.remove(parts.tags.collection, tag);
       isLast = nodes.length < CHUNK && tags.length < CHUNK;

@@ -24,7 +24,7 @@ export async function fewOfTypes(
     Math.ceil(Math.sqrt((offset + limit + 1) * (await counters.ofWorkspace(workspaceId)))),
   );
   const there = await tree.nodes.count({ workspaceId, state, type }, few + 1);
-  return there > few ? undefined : tree.nodes.find({ where: { ...where, type }, limit: few + 1 });
+  return there > few ? undefined : tree.nodes.find({ where: { ...where, type }, anyOrder: true, limit: few + 1 });
 }
 
 /** Maximum number of records with a text in their names that are read to be sorted in memory. */

@@ -132,28 +132,34 @@ async function fileNode(parts: TreeParts, seen: Seen, subject: AccessSubject): P
 async function sumsOf(parts: TreeParts, workspaceId: string): Promise<WorkspaceSums> {
   const { tree } = parts;
   const live = { workspaceId, state: 'active' } as const;
-  const bytesOf = (type: Node['type']) => tree.nodes.sum('sizeBytes', { ...live, type });
-  const [files, documents, tables, artifacts, trash, fileCount, snapshots] = await Promise.all([
-    bytesOf('file'),
-    bytesOf('document'),
-    bytesOf('table'),
-    bytesOf('artifact'),
+  const [byType, trash, fileCount, snapshots] = await Promise.all([
+    tree.nodes.sumBy({ sum: 'sizeBytes', by: 'type' }, live),
     tree.nodes.sum('sizeBytes', { workspaceId, state: 'trashed' }),
     tree.nodes.count({ ...live, type: 'file' }),
     // A Personal workspace is its own tenant; for any other workspace this is 0, because its tenant is the Org.
     snapshotBytes(parts, workspaceId),
   ]);
-  return { workspaceId, files, documents, tables, artifacts, trash, fileCount, snapshots };
+  const bytesOf = (type: Node['type']) => byType.get(type) ?? 0;
+  return {
+    workspaceId,
+    files: bytesOf('file'),
+    documents: bytesOf('document'),
+    tables: bytesOf('table'),
+    artifacts: bytesOf('artifact'),
+    trash,
+    fileCount,
+    snapshots,
+  };
 }
 
 function snapshotBytes({ snapshots }: TreeParts, tenant: string): Promise<number> {
   return snapshots.sum('sizeBytes', { tenant });
 }
 
-/**
- * Returns the largest nodes of a workspace that the caller can see. Reads all of its nodes, as the sums do: an index by
- * size would slow down every creation and every write.
- */
+/** Types of nodes that have content, in the order of whose sizes an index has them. */
+const SIZED = ['document', 'table', 'artifact', 'file'] as const satisfies readonly Node['type'][];
+
+/** Returns the largest nodes of a workspace that the caller can see. */
 async function largestIn(
   parts: TreeParts,
   workspaceId: string,
@@ -162,7 +168,7 @@ async function largestIn(
 ): Promise<Node[]> {
   const { tree, policy } = parts;
   const visible = await visibleWhere(parts, workspaceId, subject);
-  const where = { workspaceId, state: 'active', sizeBytes: { gt: 0 }, ...visible.where } as const;
+  const where = { workspaceId, state: 'active', type: { in: SIZED }, sizeBytes: { gt: 0 }, ...visible.where } as const;
   const found = await tree.resolve(await tree.nodes.find({ where, sort: ['-sizeBytes'], limit }));
   const access = await policy.accessToAll(found, subject);
   return found.filter(({ state }, i) => state === 'active' && access[i] !== undefined);
