@@ -1,8 +1,10 @@
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import type { Caller } from '@commonplace/kit/auth';
 import type { AppError } from '@commonplace/kit/errors';
 import type { DomainEvent } from '@commonplace/kit/events';
 import { newId } from '@commonplace/kit/id';
 import type { Reply } from '@commonplace/kit/rpc';
+import type { Collection, CollectionSpec, Query, Store, StoredRecord } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
@@ -50,6 +52,23 @@ const group = async (fields: object = {}) =>
       ...{ memberIds: [ben.userId, cem.userId], ...fields },
     })
   ).id;
+
+/** Returns a store that records how it would run the queries of messages. */
+function explaining(store: Store): { readonly store: Store; readonly plans: string[] } {
+  const plans: string[] = [];
+  async function collection<T extends StoredRecord>(spec: CollectionSpec<T>): Promise<Collection<T>> {
+    const opened = await store.collection(spec);
+    if (spec.name !== 'messages') return opened;
+    const explain = async (query: Query<T>) => plans.push((await opened.explain(query)).plan);
+    return {
+      ...opened,
+      find: async (query) => explain(query).then(() => opened.find(query)),
+      count: async (where, limit) =>
+        explain({ where, anyOrder: true, limit: 1 }).then(() => opened.count(where, limit)),
+    };
+  }
+  return { store: { ...store, collection }, plans };
+}
 
 /** Waits for the events about a conversation of some types. */
 function eventsOf(id: string, type: string, count: number): Promise<DomainEvent[]> {
@@ -230,6 +249,28 @@ describe('a message', () => {
 });
 
 describe('the history', () => {
+  test('of a thread does not read the conversation', async () => {
+    const database = await openTestDatabase();
+    const { store, plans } = explaining(database.store('messaging'));
+    const own = await openTalkStage([], undefined, store);
+    try {
+      const [one, two] = [own.person('One'), own.person('Two')];
+      for (const person of [one, two]) own.join(person, place);
+      const kind = { type: ConversationType.GROUP, workspaceId: place.workspaceId, name: 'Group' };
+      const { id } = await own.create(one, { ...kind, memberIds: [two.userId] });
+      const root = await own.send(one, id, 'Question');
+      await own.send(two, id, { text: 'Answer', replyToId: root.id });
+      plans.length = 0;
+      expect((await own.history(two, id, { threadId: root.id })).items).toHaveLength(2);
+      expect((await own.history(two, id, { threadId: newId() })).items).toEqual([]);
+      expect(plans.length).toBeGreaterThan(0);
+      for (const plan of plans) expect(plan).not.toContain('conversationId');
+    } finally {
+      await own.close();
+      await database.close();
+    }
+  });
+
   test('is read in both directions and around a message', async () => {
     const id = await group();
     for (let at = 1; at <= 9; at++) await stage.send(ann, id, `Message ${at}`);

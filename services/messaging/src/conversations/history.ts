@@ -39,7 +39,7 @@ export async function listMessages(
   const given = [request.beforeSeq, request.afterSeq, request.aroundSeq].filter((seq) => seq !== undefined);
   if (given.length > 1) throw invalidField('after_seq', 'ambiguous_target', 'excludes before_seq and around_seq.');
   const slice = parsePageRequest(request.page);
-  const selection = select(request, access);
+  const selection = await select(parts, request, access);
   if (selection === undefined) return { items: [], page: { ...toPage(slice, 0, undefined), ...NOTHING_MORE } };
   const { items, page } =
     request.aroundSeq === undefined
@@ -51,17 +51,23 @@ export async function listMessages(
   };
 }
 
-function select({ threadId, q }: ListMessagesRequest, { conversation, member }: MemberAccess): Selection | undefined {
+async function select(
+  { messages }: ConversationParts,
+  { threadId, q }: ListMessagesRequest,
+  { conversation, member }: MemberAccess,
+): Promise<Selection | undefined> {
   const query = q === '' ? undefined : parseMessageQuery(q);
   if (q !== '' && query === undefined) return undefined;
-  const visible: Where<MessageRecord> = {
-    conversationId: conversation.id,
-    ...(member.visibleFromSeq > 1 && { seq: { gte: member.visibleFromSeq } }),
-  };
-  const parts: Where<MessageRecord>[] = [];
-  if (query !== undefined) parts.push(matching([conversation.id], query));
-  if (threadId !== undefined) parts.push({ or: [{ id: threadId }, { threadId }] });
-  return { where: parts.length === 0 ? visible : { ...visible, and: parts }, isWhole: parts.length === 0 };
+  const conversationId = conversation.id;
+  const visible = member.visibleFromSeq > 1 && { seq: { gte: member.visibleFromSeq } };
+  const words = query === undefined ? {} : { and: [matching([conversationId], query)] };
+  if (threadId === undefined) return { where: { conversationId, ...visible, ...words }, isWhole: query === undefined };
+  // All messages of a thread are in one conversation. Naming it would have the store read all of the conversation, in the
+  // order of its numbers, to find the few of the thread.
+  const inThread: Where<MessageRecord> = { or: [{ id: threadId }, { threadId }] };
+  const [one] = await messages.find({ where: inThread, anyOrder: true, limit: 1 });
+  if (one?.conversationId !== conversationId) return undefined;
+  return { where: { ...inThread, ...visible, ...words }, isWhole: false };
 }
 
 interface Found {

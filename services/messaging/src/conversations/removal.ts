@@ -45,7 +45,8 @@ export function openRemovalQueue(parts: RemovalParts): Promise<Queue<RemovalReco
       const all = [parts.members, parts.messages, parts.mentions, parts.receipts];
       for (const records of all as unknown as Collection<StoredRecord>[]) {
         for (;;) {
-          const found = await records.find({ where: { conversationId } as Where<StoredRecord>, limit: CHUNK });
+          const where = { conversationId } as Where<StoredRecord>;
+          const found = await records.find({ where, anyOrder: true, limit: CHUNK });
           await inWork(store, async (work) => {
             for (const record of found) work.remove(records, record);
           });
