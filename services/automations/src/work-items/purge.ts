@@ -26,7 +26,7 @@ export async function purgeWorkItems(
 async function removeAll(store: Store, records: Collection<PlacedRecord>, where: Where<PlacedRecord>): Promise<void> {
   for (;;) {
     const left = await inWork(store, async (work) => {
-      const found = await records.find({ where, limit: CHUNK });
+      const found = await records.find({ where, anyOrder: true, limit: CHUNK });
       for (const one of found) work.remove(records, one);
       return found.length;
     });

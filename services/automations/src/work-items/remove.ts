@@ -137,7 +137,7 @@ async function removeSome(parts: WorkItemParts, job: HeldJob<ItemRemovalRecord>,
     return true;
   }
   for (const records of [parts.activities, parts.links, parts.starts] as unknown as Collection<SideRecord>[]) {
-    const some = await records.find({ where: { itemId: id }, limit: CHUNK });
+    const some = await records.find({ where: { itemId: id }, anyOrder: true, limit: CHUNK });
     if (some.length === 0) continue;
     await job.save({}, async (work) => {
       for (const one of some) {

@@ -21,7 +21,7 @@ async function removeWhere<T extends StoredRecord>(
   where: Where<T>,
 ): Promise<void> {
   for (;;) {
-    const records = await collection.find({ where, limit: BATCH });
+    const records = await collection.find({ where, anyOrder: true, limit: BATCH });
     if (records.length === 0) return;
     const work = store.begin();
     for (const record of records) work.remove(collection, record);
