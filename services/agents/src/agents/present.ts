@@ -13,23 +13,47 @@ type PresentParts = Pick<Parts, 'runs' | 'files'>;
 /** Milliseconds to wait for the signed URL of an avatar; after that the agent is presented without it. */
 const AVATAR_MS = 2_000;
 
+/** The parts that a request includes. */
+type IncludedParts = Pick<AgentView, 'skills' | 'mcp' | 'versions'> & { readonly withWorkspaces?: boolean };
+
 /** Returns an agent with what the caller may see; `more` contains the parts that the request includes. */
 export async function presentAgent(
   parts: PresentParts,
   agent: AgentRecord,
   person: PersonMemberships,
   context: CallContext,
-  more: Pick<AgentView, 'skills' | 'mcp' | 'versions'> & { readonly withWorkspaces?: boolean } = {},
+  more: IncludedParts = {},
 ): Promise<Agent> {
-  const [lastRunAt, avatarUrl] = await Promise.all([
-    parts.runs.max('createdAt', { agentId: agent.id }),
-    avatarOf(parts, agent, context),
-  ]);
+  const lastRunAt = await parts.runs.max('createdAt', { agentId: agent.id });
+  return present(parts, agent, person, context, { ...more, lastRunAt });
+}
+
+/** Returns agents with what the caller may see. */
+export async function presentAgents(
+  parts: PresentParts,
+  agents: readonly AgentRecord[],
+  person: PersonMemberships,
+  context: CallContext,
+): Promise<Agent[]> {
+  const ids = agents.map(({ id }) => id);
+  const lastRuns = await parts.runs.maxBy({ max: 'createdAt', by: 'agentId' }, ids);
+  const each = agents.map((agent) => present(parts, agent, person, context, { lastRunAt: lastRuns.get(agent.id) }));
+  return Promise.all(each);
+}
+
+async function present(
+  parts: PresentParts,
+  agent: AgentRecord,
+  person: PersonMemberships,
+  context: CallContext,
+  more: IncludedParts & Pick<AgentView, 'lastRunAt'>,
+): Promise<Agent> {
+  const avatarUrl = await avatarOf(parts, agent, context);
   const places = seenPlaces(agent, person, context);
   const { withWorkspaces, ...given } = more;
   const nameOf = (id: string) => person.workspaces.get(id)?.name ?? '';
   return agentMessage(agent, {
-    ...{ isOwner: accessTo(agent, person).isOwner, lastRunAt, avatarUrl, workspaceCount: places.length },
+    ...{ isOwner: accessTo(agent, person).isOwner, avatarUrl, workspaceCount: places.length },
     ...given,
     ...(withWorkspaces === true && {
       workspaces: places.map((place) => placeMessage(place, nameOf(place.workspaceId))),

@@ -15,7 +15,7 @@ import {
 import type { McpServer } from '@commonplace/proto/agents/v1/mcp_server.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { type AgentAccess, openAgent, seeAgent, visibleAgents } from '../agents/access.js';
-import { presentAgent } from '../agents/present.js';
+import { presentAgent, presentAgents } from '../agents/present.js';
 import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
 import type { Parts } from '../parts.js';
@@ -40,7 +40,7 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };
       const { items, page } = await findPage(parts.agents, where, namedSort(request.sort), request.page);
-      return { items: await Promise.all(items.map((agent) => presentAgent(parts, agent, person, context))), page };
+      return { items: await presentAgents(parts, items, person, context), page };
     },
 
     async createAgent(request, context) {

@@ -13,7 +13,7 @@ export async function eraseMemories(
   where: Where<MemoryRecord>,
 ): Promise<number> {
   for (let erased = 0; ; ) {
-    const found = await memories.find({ where, limit: CHUNK });
+    const found = await memories.find({ where, anyOrder: true, limit: CHUNK });
     erased += await inWork(store, async (work) => {
       const present = await Promise.all(found.map(({ id }) => work.get(memories, id)));
       const left = present.filter((memory) => memory !== undefined);

@@ -64,7 +64,7 @@ async function matching(
   const terms = queryTerms(filter.q);
   // A query without letters or digits matches no text.
   if (filter.q.trim() !== '' && terms.length === 0) return NOTHING;
-  const visible = { or: await visibleArms(parts, rights, terms, context) };
+  const visible = { or: await visibleArms(parts, rights, terms, filter.workspaceId, context) };
   const { q, tag, times, sort: _, ...fields } = filter;
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const named: Where<MemoryRecord> = {
@@ -82,11 +82,15 @@ export const unexpired = (): Where<MemoryRecord> => ({
   or: [{ expiresAt: { exists: false } }, { expiresAt: { gt: new Date().toISOString() } }],
 });
 
-/** Returns a filter for each group of memories that the caller can read and that contain all terms. */
+/**
+ * Returns a filter for each group of memories that the caller can read and that contain all terms: those of a workspace
+ * only, if it is named, as each place has its own terms to look for.
+ */
 async function visibleArms(
   { memories }: ListParts,
   rights: MemoryRights,
   terms: readonly string[],
+  workspaceId: string | undefined,
   { caller }: CallContext,
 ): Promise<Where<MemoryRecord>[]> {
   const tenant = caller.tenant?.orgId;
@@ -96,8 +100,10 @@ async function visibleArms(
   const places = rights
     .holders()
     .filter((about) => reaches(caller, about))
+    .filter((about) => workspaceId === undefined || about.workspaceId === workspaceId)
     .map(holderOf);
   const inPlaces: Where<MemoryRecord> = { holder: { in: places }, ...containing(terms, places) };
+  if (workspaceId !== undefined) return [inPlaces];
   if (caller.credential.workspaceIds !== undefined || caller.workspaceId !== undefined) return [inPlaces];
   const own = [...rights.agentIds].map(holderOfAgent);
   const about: Where<MemoryRecord> = { subjectId: caller.userId, ...orgIds };

@@ -48,7 +48,7 @@ async function cancelRunsOf(
 ): Promise<void> {
   const status = { in: [...LIVE, 'awaiting_approval'].filter((one) => one !== 'canceling') };
   for (;;) {
-    const runs = await parts.runs.find({ where: { agentId, status }, limit: CHUNK });
+    const runs = await parts.runs.find({ where: { agentId, status }, anyOrder: true, limit: CHUNK });
     for (const { id } of runs) {
       const effects: (() => void)[] = [];
       await inWork(parts.store, async (work) => {
@@ -69,7 +69,7 @@ async function removeAll<T extends StoredRecord>(
   where: object,
 ): Promise<void> {
   for (;;) {
-    const found = await records.find({ where: where as never, limit: CHUNK });
+    const found = await records.find({ where: where as never, anyOrder: true, limit: CHUNK });
     await inWork(store, async (work) => {
       for (const { id } of found) {
         const record = await work.get(records, id);

@@ -32,13 +32,13 @@ export function openRemovalQueue(parts: Omit<Parts, 'removals' | 'agentRemovals'
     async run(job) {
       const sessionId = job.record.id;
       for (;;) {
-        const runs = await parts.runs.find({ where: { sessionId }, limit: CHUNK });
+        const runs = await parts.runs.find({ where: { sessionId }, anyOrder: true, limit: CHUNK });
         for (const run of runs)
           if (!(await eraseRun(parts, run, { forgetSession: true }))) return job.retryIn(LATER_MS);
         if (runs.length < CHUNK) break;
       }
       for (;;) {
-        const messages = await parts.messages.find({ where: { sessionId }, limit: CHUNK });
+        const messages = await parts.messages.find({ where: { sessionId }, anyOrder: true, limit: CHUNK });
         await inWork(store, async (work: UnitOfWork) => {
           for (const message of messages) work.remove(parts.messages, message);
         });
