@@ -191,3 +191,24 @@ test('an invitation is sent by e-mail, its page shows who invites to what, and t
   expect((await host.post(`/resources/${document.id}/comments`, comment)).status).toBe(201);
   await mailbox.next(email, /Subject: Host mentioned you/);
 });
+
+test('one address gets five invitations an hour, whoever sends them, and the names in them are no links', async () => {
+  const host = await signUp(system, 'Free at http://evil.example/x');
+  const { data: org } = await host.post<Org>('/orgs', { name: 'Acme www.evil.example' });
+  const { data: workspace } = await host.post<Workspace>('/workspaces', { name: 'Plans' });
+  const email = newAddress('flooded');
+  const answers = [];
+  for (const path of [
+    `/orgs/${org.id}`,
+    `/workspaces/${workspace.id}`,
+    `/orgs/${org.id}`,
+    `/workspaces/${workspace.id}`,
+  ])
+    for (let i = 0; i < 2; i++) answers.push(await host.post<Member>(`${path}/members`, { email }));
+  expect(answers.map(({ status }) => status)).toEqual([201, 200, 201, 200, 200, 200, 200, 200]);
+  expect(answers.every(({ data }) => data.invite_url?.includes('invite='))).toBe(true);
+  const warned = answers.map(({ body }) => (body.warnings ?? []).map(({ code }: { code: string }) => code).join());
+  expect(warned).toEqual(['', '', '', '', '', 'mail_not_sent', 'mail_not_sent', 'mail_not_sent']);
+  for (let i = 0; i < 5; i++) await mailbox.next(email, /invites you to/);
+  expect(mailbox.received.filter(({ to }) => to.includes(email))).toEqual([]);
+});

@@ -1,7 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
+import { openTestDatabase } from '@commonplace/adapters/testing';
 import { expect, test } from '@jest/globals';
+import { openMailLimit } from '../src/mail/limit.js';
 import { writeMail } from '../src/mail/message.js';
+import { nameInMail } from '../src/mail/names.js';
 import { createSmtpTransport, MailRefused } from '../src/mail/transport.js';
 
 const INJECTED = 'Grace\r\nBcc: everybody@example.com\r\n\r\n<script>alert(1)</script>';
@@ -81,4 +84,30 @@ test.each([
   server.close();
   expect(error).toBeInstanceOf(Error);
   expect(error instanceof MailRefused).toBe(isFinal);
+});
+
+test.each([
+  ['Ada Lovelace, Dr. h. c.', 'Ada Lovelace, Dr. h. c.'],
+  ['Acme.example', 'Acme.\u200bexample'],
+  ['Claim http://evil.example/x', 'Claim http:\u200b/\u200b/\u200bevil.\u200bexample/\u200bx'],
+  ['mallory@evil.example', 'mallory@\u200bevil.\u200bexample'],
+  ['Acme\u202emoc.live\u2066', 'Acmemoc.\u200blive'],
+  ['x'.repeat(255), `${'x'.repeat(79)}…`],
+])('the name %j is no link in an e-mail to others', (name, shown) => {
+  expect(nameInMail(name)).toBe(shown);
+});
+
+test('a person and an address have a number of e-mails an hour', async () => {
+  const database = await openTestDatabase();
+  let at = Date.now();
+  const limit = await openMailLimit({ store: database.store('mail'), now: () => at, perSender: 4, perAddress: 2 });
+  const admitted = async (senderId: string, to: string) => limit.admits({ senderId, to });
+  expect(await Promise.all([1, 2, 3].map(() => admitted('mallory', 'Ada@example.com ')))).toEqual([true, true, false]);
+  expect(await admitted('grace', 'ada@example.com')).toBe(false);
+  for (const [to, isAdmitted] of Object.entries({ 'bob@x.org': true, 'cy@x.org': true, 'di@x.org': false })) {
+    expect([to, await admitted('mallory', to)]).toEqual([to, isAdmitted]);
+  }
+  at += 3_600_000;
+  expect(await admitted('mallory', 'ada@example.com')).toBe(true);
+  await database.close();
 });

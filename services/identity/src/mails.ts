@@ -1,4 +1,4 @@
-import type { Mail } from '@commonplace/platform/mail';
+import { type Mail, nameInMail } from '@commonplace/platform/mail';
 
 type Content = Omit<Mail, 'to'>;
 
@@ -20,6 +20,8 @@ const SECOND_FACTOR = {
   passkey_removed: 'A passkey of your account was removed',
 } as const;
 
+const greeting = (name: string) => `Hello ${nameInMail(name)},`;
+
 export function createMails(publicUrl: string): Mails {
   const site = new URL(publicUrl).host;
   const forgot = `${publicUrl}/auth/forgot-password`;
@@ -27,7 +29,7 @@ export function createMails(publicUrl: string): Mails {
     passwordReset: (name, token, minutes) => ({
       subject: `Reset your password at ${site}`,
       paragraphs: [
-        `Hello ${name},`,
+        greeting(name),
         `Someone requested a new password for your account at ${site}. The link below works once, for ${minutes} minutes.`,
         'If it was not you, ignore this message: your password stays unchanged.',
       ],
@@ -36,7 +38,7 @@ export function createMails(publicUrl: string): Mails {
     secondFactorChanged: (name, how) => ({
       subject: `${SECOND_FACTOR[how]} at ${site}`,
       paragraphs: [
-        `Hello ${name},`,
+        greeting(name),
         `${SECOND_FACTOR[how]} at ${site}.`,
         'If it was not you, change your password at once, and check the list of your sessions.',
       ],
@@ -45,7 +47,7 @@ export function createMails(publicUrl: string): Mails {
     verification: (name, token) => ({
       subject: `Confirm your e-mail address at ${site}`,
       paragraphs: [
-        `Hello ${name},`,
+        greeting(name),
         `Confirm with the link below that this is the address of your account at ${site}.`,
         'If you have no account there, ignore this message.',
       ],
@@ -54,7 +56,7 @@ export function createMails(publicUrl: string): Mails {
     accountReclaimed: (name) => ({
       subject: `Your account at ${site} is yours alone`,
       paragraphs: [
-        `Hello ${name},`,
+        greeting(name),
         `You have set the password of the account with this address at ${site}, and so confirmed the address. Somebody else could have created the account before. API keys, passkeys, the authenticator app, sessions and connections to other systems that were set up until then have ended.`,
         'What was shared from the account stays shared: look at the members of its workspaces, and at its share links and publications.',
       ],
@@ -63,7 +65,7 @@ export function createMails(publicUrl: string): Mails {
     passwordChanged: (name) => ({
       subject: `Your password at ${site} was changed`,
       paragraphs: [
-        `Hello ${name},`,
+        greeting(name),
         `The password of your account at ${site} was changed, and your other sessions were ended.`,
         'If it was not you, request a new password at once.',
       ],

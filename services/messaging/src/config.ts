@@ -32,6 +32,11 @@ export const config = defineSettings({
     [10, 100_000],
     'maximum pending events of one reader of a stream; a reader with more is disconnected and resumes when it reconnects',
   ),
+  mentionMails: wholeNumber(
+    30,
+    [1, 10_000],
+    'maximum e-mails per hour that tell one person of mentions; all mentions are among the notifications',
+  ),
   ...MAIL_SETTINGS,
 });
 

@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { openDepartures } from '@commonplace/platform/departures';
-import { openMailer } from '@commonplace/platform/mail';
+import { openMailer, openMailLimit } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { defineService, implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { watchAudited } from './audit/events.js';
@@ -62,6 +62,7 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
         directory: host.client(contracts.directory),
         conversationQuota: await openConversationQuota(store, records, settings),
         mailer: await openMailer({ service: 'messaging', store, log, now, smtpUrl, mailFrom, publicUrl }),
+        mailLimit: await openMailLimit({ store, now, perAddress: settings.mentionMails }),
         systemCall: () => host.systemCall(),
       };
       const parts = {

@@ -265,6 +265,7 @@ describe('an incoming event', () => {
       users: undefined as never,
       memberships: undefined as never,
       mailer: { available: false } as never,
+      mailLimit: undefined as never,
       systemCall: () => stage.stage.host.systemCall(),
       now: () => Date.now() + ahead,
     };

@@ -10,6 +10,16 @@ export const config = defineSettings({
   orgGroups: wholeNumber(1000, [1, 100_000], 'maximum groups of one Org'),
   orgGroupMembers: wholeNumber(5000, [1, 1_000_000], 'maximum members of one group of an Org'),
   groupsOfPerson: wholeNumber(100, [1, 1000], 'maximum groups of an Org that one person is in'),
+  invitationMails: wholeNumber(
+    100,
+    [1, 1_000_000],
+    'maximum invitations per hour that are e-mailed for one person; further ones have only their link',
+  ),
+  invitationMailsPerAddress: wholeNumber(
+    5,
+    [1, 1_000_000],
+    'maximum invitations per hour that are e-mailed to one address; further ones have only their link',
+  ),
   orgRetentionDays: wholeNumber(30, [0, 3650], 'days that a deleted Org is kept and can be restored'),
   credits: {
     help: 'whose credits are limited: `granted`, tenants that have received a grant; `metered`, all',

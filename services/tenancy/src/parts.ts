@@ -3,7 +3,7 @@ import type { Log } from '@commonplace/kit/log';
 import type { Client } from '@commonplace/kit/rpc';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
-import { type Mailer, openMailer } from '@commonplace/platform/mail';
+import { type Mailer, type MailLimit, openMailer, openMailLimit } from '@commonplace/platform/mail';
 import { ownUrls } from '@commonplace/platform/outgoing';
 import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
 import type { WorkDirectoryService } from '@commonplace/proto/automations/v1/work_directory_service.js';
@@ -40,6 +40,8 @@ export interface Parts extends Stores, Peers {
   /** Encrypts and decrypts the credentials and tokens that users entrust to the service. */
   readonly envelope: Envelope;
   readonly mailer: Mailer;
+  /** Limits the invitations that are sent by e-mail. */
+  readonly mailLimit: MailLimit;
   /** Decides which user-supplied URLs may be called. */
   readonly guard: OpenGuard;
   /** Returns the current time as RFC 3339, plus `afterMs` milliseconds if given. */
@@ -58,6 +60,7 @@ export async function openParts({ clock = Date.now, ...input }: PartsInput): Pro
   const stores = await openStores(input.store);
   const { store, settings, log } = input;
   const { smtpUrl, mailFrom, publicUrl, secretsKey } = settings;
+  const { invitationMails: perSender, invitationMailsPerAddress: perAddress } = settings;
   const envelope = createEnvelope(secretsKey);
   return {
     ...input,
@@ -66,6 +69,7 @@ export async function openParts({ clock = Date.now, ...input }: PartsInput): Pro
     quotas: await openQuotas(input.store, input.settings, stores),
     envelope,
     mailer: await openMailer({ service: 'tenancy', store, log, now: clock, smtpUrl, mailFrom, publicUrl, envelope }),
+    mailLimit: await openMailLimit({ store, now: clock, perSender, perAddress }),
     guard: openGuard({ allowlist: settings.urlAllowlist, ownUrls: ownUrls(settings) }),
     now: (afterMs = 0) => new Date(clock() + afterMs).toISOString(),
   };

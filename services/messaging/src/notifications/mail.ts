@@ -1,6 +1,6 @@
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { Mailer } from '@commonplace/platform/mail';
+import { type Mailer, type MailLimit, nameInMail } from '@commonplace/platform/mail';
 import type { AuthService, MailAddress } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Settings } from '../config.js';
 import type { Cause, Draft } from '../domain/draft.js';
@@ -12,6 +12,8 @@ export interface MailParts {
   readonly settings: Pick<Settings, 'publicUrl'>;
   readonly users: Pick<Client<AuthService>, 'getMailAddresses'>;
   readonly mailer: Mailer;
+  /** Limits the e-mails that one person gets. */
+  readonly mailLimit: MailLimit;
   /** Returns the options of a call that the system makes itself. */
   systemCall(): CallOptions;
 }
@@ -30,7 +32,10 @@ interface AddressedDraft {
   readonly to: readonly string[];
 }
 
-/** Returns the verified addresses of those who get an e-mail; none if e-mail is not configured. */
+/**
+ * Returns the verified addresses of those who get an e-mail; none if e-mail is not configured. People who have got as
+ * many as an hour may have are left out: they find the rest among their notifications.
+ */
 export async function mailAddressesOf(
   parts: MailParts,
   addressed: readonly AddressedDraft[],
@@ -39,7 +44,8 @@ export async function mailAddressesOf(
   const userIds = [...new Set(mailed.flatMap(({ to }) => to))];
   if (!parts.mailer.available || userIds.length === 0) return new Map();
   const { addresses } = await parts.users.getMailAddresses({ userIds }, parts.systemCall());
-  return new Map(addresses.map((address) => [address.userId, address]));
+  const admitted = await Promise.all(addresses.map(({ email }) => parts.mailLimit.admits({ to: email })));
+  return new Map(addresses.filter((_, i) => admitted[i]).map((address) => [address.userId, address]));
 }
 
 /**
@@ -54,11 +60,15 @@ export function enqueueMail(
   address: MailAddress | undefined,
 ): void {
   if (address === undefined || !isMailed(draft)) return;
-  const title = titleOf(draft.type, { actor: event.actor?.name ?? '', name: undefined, facts: draft.facts });
+  const title = titleOf(draft.type, {
+    actor: nameInMail(event.actor?.name ?? ''),
+    name: undefined,
+    facts: draft.facts,
+  });
   parts.mailer.enqueue(work, {
     to: address.email,
     subject: title,
-    paragraphs: [`Hello ${address.name},`, `${title}.`],
+    paragraphs: [`Hello ${nameInMail(address.name)},`, `${title}.`],
     link: { label: 'Open it', url: parts.settings.publicUrl + pathOf(draft.target) },
   });
 }

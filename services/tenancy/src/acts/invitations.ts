@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { Mail } from '@commonplace/platform/mail';
 import { INVITATION_MS } from '../config.js';
 import { hashToken, inviteUrl, newToken } from '../domain/invitation.js';
 import { invitationMail } from '../domain/invitation-mail.js';
@@ -17,7 +18,12 @@ type Offer = Omit<Invitation, 'id' | 'version' | 'tokenHash' | 'emailFold' | 'cr
  * Creates an invitation and e-mails it if e-mail is configured. Returns its one-time link, which the response shows
  * as `invite_url`.
  */
-export function issueInvitation(parts: Parts, context: CallContext, offer: Offer, placeName: string): string {
+export async function issueInvitation(
+  parts: Parts,
+  context: CallContext,
+  offer: Offer,
+  placeName: string,
+): Promise<string> {
   const token = newToken();
   const now = parts.now();
   const inviterName = context.caller.userName;
@@ -32,8 +38,16 @@ export function issueInvitation(parts: Parts, context: CallContext, offer: Offer
   });
   context.once('inviteUrl');
   const url = inviteUrl(parts.settings.publicUrl, token);
-  parts.mailer.enqueue(context.work, invitationMail({ ...offer, inviterName, placeName, url }));
+  await sendInvitation(parts, context, invitationMail({ ...offer, inviterName, placeName, url }));
   return url;
+}
+
+/** Adds the e-mail to the call's work. Beyond the limits it is not sent, and the response warns of that. */
+async function sendInvitation(parts: Parts, { work, caller, reply }: CallContext, mail: Mail): Promise<void> {
+  if (!parts.mailer.available) return;
+  if (await parts.mailLimit.admits({ senderId: caller.userId, to: mail.to })) return parts.mailer.enqueue(work, mail);
+  const message = 'The invitation was not e-mailed: too many were within an hour. Send its link yourself.';
+  reply.warnings = [...(reply.warnings ?? []), { code: 'mail_not_sent', message }];
 }
 
 /** Returns the expiry of an invitation made at `invitedAt`. */

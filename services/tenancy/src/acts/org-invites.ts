@@ -106,7 +106,7 @@ export async function inviteToOrg(
   const { id: orgMemberId, tenant, orgId, userId, email } = member;
   const { anyAccount } = offered;
   const offer = { tenant, orgId, orgMemberId, userId, email, message, ...(anyAccount && { anyAccount }) };
-  return { member, url: issueInvitation(parts, context, offer, org.name) };
+  return { member, url: await issueInvitation(parts, context, offer, org.name) };
 }
 
 /**
@@ -180,5 +180,5 @@ export async function sendAgain(
   const { id: orgMemberId, tenant, orgId, userId, email } = sent;
   const org = await parts.orgs.records.get(orgId);
   const offer = { tenant, orgId, orgMemberId, userId, email, message, ...(anyAccount && { anyAccount }) };
-  return { member: sent, url: issueInvitation(parts, context, offer, org?.name ?? '') };
+  return { member: sent, url: await issueInvitation(parts, context, offer, org?.name ?? '') };
 }

@@ -149,7 +149,8 @@ async function invite(
     ...{ tenant, orgId, workspaceId, workspaceMemberId, orgMemberId: inOrgPlace?.id, email, message },
     ...(anyAccount && { anyAccount: true as const }),
   };
-  return { member, url: issueInvitation(parts, context, offer, workspace.name), sentAgain: existing !== undefined };
+  const url = await issueInvitation(parts, context, offer, workspace.name);
+  return { member, url, sentAgain: existing !== undefined };
 }
 
 /**

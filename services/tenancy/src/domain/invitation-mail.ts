@@ -1,4 +1,4 @@
-import type { Mail } from '@commonplace/platform/mail';
+import { type Mail, nameInMail } from '@commonplace/platform/mail';
 
 interface InvitationMail {
   readonly email: string;
@@ -10,7 +10,9 @@ interface InvitationMail {
 }
 
 /** Returns the e-mail that delivers an invitation. */
-export function invitationMail({ email, inviterName, placeName, message, url }: InvitationMail): Mail {
+export function invitationMail({ email, message, url, ...names }: InvitationMail): Mail {
+  const inviterName = nameInMail(names.inviterName);
+  const placeName = nameInMail(names.placeName);
   return {
     to: email,
     subject: `${inviterName} invites you to ${placeName}`,
