@@ -18,7 +18,9 @@ import {
 import { SendMessageRequest } from '@commonplace/proto/messaging/v1/message_service.js';
 import { ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { streamEventCollection } from '../src/events/records.js';
+import { View } from '../src/events/view.js';
 import { eventOf, openTestStage, type TestStage } from './stage.js';
 
 const ALL_SCOPES = [...new Set(Object.values(SCOPES_OF).flat())];
@@ -434,6 +436,24 @@ describe('a resumed stream', () => {
     const late = await watch(anna, { lastEventId });
     await late.has(1);
     expect(late.seen[0]?.data).toEqual({ reason: 'expired' });
+  });
+
+  test('reads no further events for a client that has gone', async () => {
+    const id = page(anna);
+    const first = await watch(anna);
+    const [{ id: lastEventId = '' } = {}] = await first.has(1);
+    await first.close();
+    await stage.publish(...Array.from({ length: 1000 }, (_, i) => changed('resource.updated', [id], { version: i })));
+    const kept = await stage.stage.own.store.collection(streamEventCollection);
+    await eventually(async () => expect(await kept.count({ tenant: orgId })).toBe(1000));
+    const looked = jest.spyOn(View.prototype, 'has');
+    const again = await watch(anna, { lastEventId });
+    await again.has(1);
+    await again.close();
+    await sleep(300);
+    expect(looked.mock.calls.length).toBeGreaterThan(0);
+    expect(looked.mock.calls.length).toBeLessThan(600);
+    looked.mockRestore();
   });
 
   test("shows missed events according to the reader's present access", async () => {

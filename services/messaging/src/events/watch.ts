@@ -134,7 +134,8 @@ class EventStream implements TailReader {
       const missed = await this.parts.streamEvents.find({ where, sort: ['seq'], limit: PAGE });
       yield* this.send(missed.filter((event) => this.view.has(event)));
       seq = missed.at(-1)?.seq ?? seq;
-      if (missed.length < PAGE) return;
+      // A reader that has gone, or that fell behind, must not have the rest of the log read for it.
+      if (missed.length < PAGE || this.signal.aborted || this.overflowed) return;
     }
   }
 
