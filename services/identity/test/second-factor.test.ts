@@ -75,6 +75,8 @@ describe('an authenticator app', () => {
       ),
     );
     expect(outcomes.sort()).toEqual(['in', 'wrong_code', 'wrong_code']);
+    // That of the sign-up, and one more.
+    expect((await harness.security.listSessions({ session }, harness.call())).items).toHaveLength(2);
   });
 
   test('can be sent with the password, and does not help without the right one', async () => {

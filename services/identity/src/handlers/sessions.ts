@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
-import type { Collection, UnitOfWork } from '@commonplace/kit/store';
+import { type Collection, inWork, type Store, type UnitOfWork } from '@commonplace/kit/store';
 import type { Mailer } from '@commonplace/platform/mail';
 import type {
   AuthService,
@@ -29,6 +29,7 @@ import type { Throttle } from '../throttle.js';
 type Methods = Pick<Handlers<AuthService>, 'signIn' | 'completeSignIn' | 'signOut' | 'getSession' | 'acceptInvitation'>;
 
 export interface SessionHandlerParts extends SignedInParts, StrengthParts, SecondFactorParts {
+  readonly store: Store;
   readonly sessionRecords: Collection<SessionRecord>;
   readonly passwords: Passwords;
   readonly throttle: Throttle;
@@ -93,8 +94,7 @@ async function signIn(
   }
   await parts.homes.tryEnsure(found, context);
   if (request.code === '' && (await hasSecondFactor(found.id, parts))) return challengeOf(found, parts);
-  const strong = await spendCodeOf(found, request, context, parts);
-  return openSession(found, request, strong, context, parts);
+  return openSession(found, request, context, parts);
 }
 
 function challengeOf(
@@ -120,9 +120,11 @@ async function completeSignIn(
   const user = challenge === undefined ? undefined : await activeUser(parts.users, challenge.userId);
   if (user === undefined || challenge?.epoch !== (user.credentialEpoch ?? 0)) throw ExpiredChallenge();
   if (isSpent(user, parts)) throw ExpiredChallenge();
-  const strong = await spendCodeOf(user, request, context, parts);
-  return openSession(user, request, strong, context, parts);
+  return openSession(user, request, context, parts);
 }
+
+/** Where a sign-in comes from, with the code of a second factor. */
+type CodeRequest = SessionOrigin & { readonly code: string };
 
 /** Records a refused sign-in for the audit log. Returns the error to throw. */
 function refused(
@@ -139,11 +141,12 @@ function refused(
 /** Uses up the code of a sign-in, and records it for the audit log if it is refused. Returns whether one was needed. */
 async function spendCodeOf(
   user: UserRecord,
-  request: SessionOrigin & { readonly code: string },
+  request: CodeRequest,
   context: CallContext,
+  work: UnitOfWork,
   parts: SessionHandlerParts,
 ): Promise<boolean> {
-  return spendCode(user.id, request, context.work, parts).catch((error: unknown) => {
+  return spendCode(user.id, request, work, parts).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'UNAUTHENTICATED'
       ? refused(error, user, request, context, parts)
       : error;
@@ -157,15 +160,21 @@ function isSpent({ temporaryPassword }: UserRecord, { now }: SessionHandlerParts
   );
 }
 
-/** Opens a session for a person whose password was verified, and a second factor if it is `strong`. */
+/**
+ * Opens a session for a person whose password was verified, and a second factor if they have one. What can be used once
+ * is used up before: of two requests with the same code only one has opened a session, also in the audit log.
+ */
 async function openSession(
   user: UserRecord,
-  origin: SessionOrigin,
-  strong: boolean,
+  origin: CodeRequest,
   context: CallContext,
   parts: SessionHandlerParts,
 ): Promise<SignInResponse> {
-  if (user.temporaryPassword !== undefined) await spendTemporaryPassword(user, context.work, parts);
+  const strong = await inWork(parts.store, async (work) => {
+    const isStrong = await spendCodeOf(user, origin, context, work, parts);
+    if (user.temporaryPassword !== undefined) await spendTemporaryPassword(user, work, parts);
+    return isStrong;
+  });
   const { cookie, csrfToken, record } = await parts.sessions.start(
     user,
     origin,
