@@ -8,6 +8,7 @@ import type { ImportPeople } from '../src/transfer/import/people.js';
 
 /** Everybody is known by the part of the address before the @. */
 const people: ImportPeople = {
+  load: async () => {},
   actors: async (given) => given.map(() => ({ actor: { type: 'user', id: 'ada', name: 'Ada' }, known: true })),
   ids: async (given) => given.map(({ email }) => String(email).split('@')[0]),
 };

@@ -30,6 +30,8 @@ export interface Member {
 /** The resources service with a fake tenancy: one Org, two workspaces, people by role. */
 export interface World {
   readonly stage: Stage;
+  /** The addresses of each request for people. */
+  readonly lookedUp: readonly (readonly string[])[];
   readonly orgId: string;
   readonly workspaceId: string;
   readonly otherWorkspaceId: string;
@@ -105,7 +107,13 @@ export async function openWorld(store?: Store): Promise<World> {
       return { userId, orgs: [org], workspaces: [...both, ...own], groups: [] };
     },
   });
-  const users = fake(contracts.auth, { findUsers: async () => ({ users: [] }) });
+  const lookedUp: (readonly string[])[] = [];
+  const users = fake(contracts.auth, {
+    findUsers: async ({ emails }) => {
+      lookedUp.push(emails);
+      return { users: [] };
+    },
+  });
   const stage = await openStage(resources, [directory, users], undefined, store);
   const client = stage.host.client(contracts.resources);
   // Memberships are cached until tenancy publishes a change.
@@ -113,6 +121,7 @@ export async function openWorld(store?: Store): Promise<World> {
   let changed = Promise.resolve();
   return {
     stage,
+    lookedUp,
     orgId,
     workspaceId,
     otherWorkspaceId,

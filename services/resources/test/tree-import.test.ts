@@ -167,6 +167,16 @@ describe('items of an import', () => {
     expect(statuses(await put([item('k/none', piece)], admin))).toEqual(['not_found']);
   });
 
+  test('of an archive may name any number of people, who are looked up in steps', async () => {
+    const people = Array.from({ length: 2500 }, (_, at) => ({ name: `P${at}`, email: `p${at}@x.example` }));
+    const row = { cells: { a: 'x' }, created_by: 1700, updated_by: 7 };
+    const given = { archive: {}, columns: [{ id: 'a', name: 'A' }], rows: [row], people };
+    const table = { type: ResourceType.TABLE, contentJson: Buffer.from(JSON.stringify(given)) };
+    const asked = world.lookedUp.length;
+    expect(statuses(await put([item('p/table', table)], admin))).toEqual(['created']);
+    expect(world.lookedUp.slice(asked).map(({ length }) => length)).toEqual([...Array(12).fill(200), 100]);
+  });
+
   test('of an archive bring no more manual snapshots than a resource may have, and none that stays for ever', async () => {
     const stateOf = (at: number, fields: object) => ({
       id: `many-${at}`,

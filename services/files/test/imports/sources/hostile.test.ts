@@ -3,10 +3,11 @@ import fc from 'fast-check';
 import { openConfluenceSource } from '../../../src/imports/sources/confluence/source.js';
 import { openGoogleDocsSource } from '../../../src/imports/sources/google-docs/source.js';
 import { openHtmlSource } from '../../../src/imports/sources/html/source.js';
+import { openNativeSource } from '../../../src/imports/sources/native/index.js';
 import { openNotionSource } from '../../../src/imports/sources/notion/source.js';
 import { openOutlineSource } from '../../../src/imports/sources/outline/source.js';
 import { ImportFault, type OpenSource } from '../../../src/imports/sources/port.js';
-import { readAll, wordsOf } from './bundle.js';
+import { faultOf, readAll, wordsOf } from './bundle.js';
 
 const ID = 'a'.repeat(32);
 
@@ -166,4 +167,28 @@ test('keeps every word of a page in order', async () => {
     expect(wordsOf(content('a.html').html ?? '').join(' ')).toBe(wordsOf(page).join(' '));
   });
   await fc.assert(property, { numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 150) });
+});
+
+describe('an archive of a workspace', () => {
+  const id = '01a20000-0000-7000-8000-000000000001';
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+  const archiveOf = (resource: object, entries: Record<string, string>) => ({
+    'manifest.json': '{"format":"commonplace-archive","format_version":1,"content":"native"}',
+    [`resources/${id}.json`]: JSON.stringify({ id, name: 'T', type: 'table', ...resource }),
+    ...entries,
+  });
+
+  test('with values nested deep in a table fails at that table alone', async () => {
+    const path = `content/${id}.json`;
+    const rows = `[{"cells":{"a":${deep}}}]`;
+    const files = archiveOf({ content: { path } }, { [path]: `{"columns":[{"id":"a"}],"rows":${rows}}` });
+    const { contents } = await readAll(openNativeSource, files);
+    expect([...contents.values()]).toMatchObject([{ code: 'nested_too_deep' }]);
+  });
+
+  test('with values nested deep in the description of a resource is refused', async () => {
+    const path = `resources/${id}.json`;
+    const files = archiveOf({}, { [path]: `{"id":"${id}","name":"T","type":"folder","metadata":{"a":${deep}}}` });
+    expect(await faultOf(readAll(openNativeSource, files))).toBe('nested_too_deep');
+  });
 });

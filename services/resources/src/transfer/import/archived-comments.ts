@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { isEmoji, MAX_EMOJI, MAX_REACTIONS, type Reaction } from '@commonplace/platform/reactions';
 import type { Anchor, Comment } from '../../comments/records.js';
 import { MAX_COMMENTS_PER_DOCUMENT, MAX_MENTIONS_PER_COMMENT, MAX_REPLIES_PER_THREAD } from '../../comments/rules.js';
@@ -23,7 +24,16 @@ export async function putComments(
 ): Promise<void> {
   const heads = new Map<string, { id: string; threadAt: string; replies: number; first: Comment | undefined }>();
   const now = new Date().toISOString();
-  for (const given of all.slice(0, MAX_COMMENTS_PER_DOCUMENT)) {
+  const kept = all.slice(0, MAX_COMMENTS_PER_DOCUMENT);
+  const breathe = createBreathe();
+  const named: ArchiveJson[] = [];
+  for (const given of kept) {
+    named.push(...peopleIn(given));
+    await breathe();
+  }
+  await people.load(named);
+  for (const given of kept) {
+    await breathe();
     const [old = '', thread = ''] = [textIn(given.id), textIn(given.thread_id)];
     const isHead = given.parent_comment_id === null || given.parent_comment_id === undefined;
     const createdAt = past(momentIn(given.created_at), now);
@@ -68,6 +78,16 @@ export async function putComments(
 
 function linkTo(id: string | undefined, otherwise: string): string {
   return id === undefined ? otherwise : `resource:${id}`;
+}
+
+/** Returns the people whom a comment names. */
+function peopleIn(given: ArchiveJson): ArchiveJson[] {
+  const reacted = recordsIn(given.reactions).slice(0, MAX_EMOJI);
+  return [
+    ...[authorIn(given), recordIn(given.resolved_by)],
+    ...recordsIn(given.mentions).slice(0, MAX_MENTIONS_PER_COMMENT),
+    ...reacted.flatMap(({ people }) => recordsIn(people)).slice(0, MAX_REACTIONS),
+  ];
 }
 
 /** Returns the author of a comment with the address of the person behind it, whatever client they used. */

@@ -53,7 +53,7 @@ export async function keepStates(
   warnings: string[],
   context: CallContext,
 ): Promise<'present'> {
-  const archived = archivedIn(item);
+  const archived = await archivedIn(item);
   if (archived === undefined || present.state === 'trashed' || present.importId !== terms.importId) return 'present';
   const seen = await parts.policy.see(present.id, terms.subject);
   requireCapability(seen, 'write');

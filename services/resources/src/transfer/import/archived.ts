@@ -1,4 +1,5 @@
 import { UUID_PATTERN } from '@commonplace/kit/id';
+import { type Breathe, createBreathe, encodeInSlices, parseJsonInSlices } from '@commonplace/kit/slices';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { NO_INPUT } from '../../content/input.js';
@@ -38,10 +39,11 @@ export interface ArchivedItem {
 
 const MARK = Buffer.from('{"archive":');
 
-/** Returns the archive data in an item; undefined for items of other sources. */
-export function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): ArchivedItem | undefined {
+/** Returns the archive data in an item, which is read with pauses; undefined for items of other sources. */
+export async function archivedIn({ contentJson }: Pick<ImportItem, 'contentJson'>): Promise<ArchivedItem | undefined> {
   if (!contentJson.subarray(0, MARK.length).equals(MARK)) return undefined;
-  const { archive: given, columns, rows, people } = JSON.parse(contentJson.toString()) as Record<string, unknown>;
+  const read = await parseJsonInSlices(contentJson, createBreathe());
+  const { archive: given, columns, rows, people } = recordIn(read);
   const archive = recordIn(given);
   const version = Number(archive.content_version);
   return {
@@ -173,7 +175,7 @@ async function tableInput(
 ): Promise<ContentInput | undefined> {
   if (!Array.isArray(columns) || !Array.isArray(rows)) return undefined;
   const rowFacts = await rowFactsIn(columns, rows, people, terms);
-  return { ...NO_INPUT, ...tableFields(columns, rows, renamed), rowFacts };
+  return { ...NO_INPUT, ...(await tableFields(columns, rows, renamed, createBreathe())), rowFacts };
 }
 
 async function rowFactsIn(
@@ -208,17 +210,19 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) < Number.MAX_SAFE_INTEGER;
 }
 
-function tableFields(columns: readonly unknown[], rows: readonly unknown[], renamed: Renaming) {
+async function tableFields(columns: readonly unknown[], rows: readonly unknown[], renamed: Renaming, breathe: Breathe) {
   const computed = new Set(
     recordsIn(columns).flatMap(({ id, type }) => ((READ_ONLY_TYPES as readonly unknown[]).includes(type) ? [id] : [])),
   );
-  const kept = recordsIn(rows).map(({ id, cells }) => ({
-    id,
-    cells: Object.fromEntries(Object.entries(recordIn(cells)).filter(([column]) => !computed.has(column))),
-  }));
+  const kept: string[] = [];
+  for (const { id, cells } of recordsIn(rows)) {
+    const own = Object.fromEntries(Object.entries(recordIn(cells)).filter(([column]) => !computed.has(column)));
+    kept.push(JSON.stringify(redirect({ id, cells: own }, renamed)));
+    await breathe();
+  }
   return {
     columns: Buffer.from(JSON.stringify(redirect(columns, renamed))),
-    rows: Buffer.from(JSON.stringify(redirect(kept, renamed))),
+    rows: await encodeInSlices(`[${kept.join(',')}]`, breathe),
   };
 }
 

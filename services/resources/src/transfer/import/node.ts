@@ -34,7 +34,7 @@ export async function insertItem(
   warnings: string[],
   context: CallContext,
 ): Promise<Node> {
-  const archived = archivedIn(item);
+  const archived = await archivedIn(item);
   const { destination, position } = await terms.homes.next(item.parentId);
   const plain = await holderOf(parts, item, archived, { ...terms, destination, position }, warnings, context);
   const holder: NewNode = archived === undefined ? plain : await asArchived(plain, archived, terms);

@@ -1,5 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { ImportLabel } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import type { TransferParts } from '../parts.js';
 import { type ArchiveJson, textIn } from './archive-json.js';
@@ -12,6 +13,8 @@ interface KnownActor {
 }
 
 export interface ImportPeople {
+  /** Looks up all the given people at once, so that the functions below need no call for them. */
+  load(given: readonly ArchiveJson[]): Promise<void>;
   /** Returns the actors that an archive names. An unknown person keeps their name, as an actor of type `import`. */
   actors(given: readonly ArchiveJson[]): Promise<KnownActor[]>;
   /** Returns the ids of people that an archive names, in order; undefined for unknown ones. */
@@ -23,6 +26,12 @@ interface Person {
   readonly name: string;
 }
 
+/** People that one request of the directory of accounts may name, and that have their memberships read at once. */
+const LOOKED_UP_AT_ONCE = 200;
+const MEMBERSHIPS_AT_ONCE = 20;
+/** Maximum number of addresses that are looked up for one call; further people count as unknown. */
+const MAX_PEOPLE = 20_000;
+
 /** Creates a resolver that identifies people by address within the tenant of the workspace. */
 export function createImportPeople(
   { peers }: Pick<TransferParts, 'peers'>,
@@ -32,28 +41,39 @@ export function createImportPeople(
   { caller, onward }: CallContext,
 ): ImportPeople {
   const known = new Map<string, Person | undefined>();
+  let org: Promise<string> | undefined;
   const unknown = (name: string): Actor => ({ type: 'import', id: label?.id ?? '', name });
 
   async function load(given: readonly ArchiveJson[]): Promise<void> {
-    const emails = [...new Set(given.flatMap(({ email }) => keyOf(email) ?? []))].filter((email) => !known.has(email));
-    if (emails.length === 0) return;
-    for (const email of emails) known.set(email, undefined);
-    const { users } = await peers.users.findUsers({ ids: [], emails }, onward);
-    const { orgId } = await peers.directory.lookUpWorkspace({ workspaceId }, onward);
-    await Promise.all(
-      users.map(async ({ id, name, email }) => {
-        const { orgs, workspaces } = await peers.directory.getMemberships({ userId: id }, onward);
-        const here =
-          orgId === ''
-            ? workspaces.some((one) => one.workspaceId === workspaceId)
-            : orgs.some((one) => one.orgId === orgId);
-        if (here) known.set(keyOf(email) ?? '', { id, name });
-      }),
-    );
+    const named = [...new Set(given.flatMap(({ email }) => keyOf(email) ?? []))].filter((email) => !known.has(email));
+    const fresh = named.slice(0, MAX_PEOPLE - known.size);
+    const breathe = createBreathe();
+    for (let from = 0; from < fresh.length; from += LOOKED_UP_AT_ONCE) {
+      await breathe();
+      const emails = fresh.slice(from, from + LOOKED_UP_AT_ONCE);
+      for (const email of emails) known.set(email, undefined);
+      const { users } = await peers.users.findUsers({ ids: [], emails }, onward);
+      for (let at = 0; at < users.length; at += MEMBERSHIPS_AT_ONCE) {
+        await Promise.all(users.slice(at, at + MEMBERSHIPS_AT_ONCE).map(note));
+      }
+    }
+  }
+
+  /** Notes a person as known if they belong to the tenant of the workspace. */
+  async function note({ id, name, email }: { id: string; name: string; email: string }): Promise<void> {
+    org ??= peers.directory.lookUpWorkspace({ workspaceId }, onward).then(({ orgId }) => orgId);
+    const { orgs, workspaces } = await peers.directory.getMemberships({ userId: id }, onward);
+    const orgId = await org;
+    const here =
+      orgId === ''
+        ? workspaces.some((one) => one.workspaceId === workspaceId)
+        : orgs.some((one) => one.orgId === orgId);
+    if (here) known.set(keyOf(email) ?? '', { id, name });
   }
 
   const personOf = ({ email }: ArchiveJson) => known.get(keyOf(email) ?? '');
   return {
+    load,
     async actors(given) {
       await load(given);
       return given.map((one) => {

@@ -39,7 +39,7 @@ export async function appendRows(
   if (rowCount < item.rowsFrom) {
     throw new AppError('ABORTED', 'version_conflict', 'Rows were removed before the table was completely imported.');
   }
-  const input = await inputOf(parts, item, archivedIn(item), terms);
+  const input = await inputOf(parts, item, await archivedIn(item), terms);
   const rows = { ...(input ?? NO_INPUT), columns: NO_INPUT.columns, mode: ContentMode.APPEND };
   const prepared = await tables.write(present, rows, context);
   await prepared.apply();

@@ -48,6 +48,6 @@ export async function updateFromItem(
   const { icon, description, metadataJson: metadata, tags } = item;
   const name = fittingName(item.name, []);
   const request = UpdateResourceRequest.fromPartial({ updateMask, name, icon, description, metadata, tags });
-  const input = await inputOf(parts, item, archivedIn(item), terms);
+  const input = await inputOf(parts, item, await archivedIn(item), terms);
   await updateNode(parts, seen, { ...request, ...(input === undefined ? {} : { input }) }, subject, context);
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { isObject } from '@commonplace/kit/json';
 import { decode } from '../../../media/charset.js';
 import { type Bundle, ImportFault } from '../port.js';
+import { refuseDeep } from './deep.js';
 
 /** Removes NUL and replaces lone surrogates, which no stored text may contain. */
 export const wellFormed = (text: string): string => text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
@@ -75,6 +76,7 @@ export async function headOf(bundle: Bundle, path: string, length: number): Prom
 
 /** Parses JSON. Throws an `ImportFault` with `code` when it is invalid. */
 export function parseJson(text: string, code: string, path: string): unknown {
+  refuseDeep(text, path);
   try {
     return JSON.parse(text);
   } catch (cause) {

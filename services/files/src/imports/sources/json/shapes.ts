@@ -1,4 +1,5 @@
 import { isObject } from '@commonplace/kit/json';
+import { refuseDeep } from '../common/deep.js';
 import { wellFormed } from '../common/text.js';
 import { buildTable, checkSize, type Table } from '../csv/table.js';
 import type { Value } from '../csv/values.js';
@@ -36,25 +37,6 @@ export function shapeOfJson(value: unknown): Shape | undefined {
   if (value.type === 'doc' && Array.isArray(value.content)) return { kind: 'document', document: value };
   if (Array.isArray(value.columns) && Array.isArray(value.rows)) return { kind: 'table', table: value };
   return rowsWithin(value);
-}
-
-/** Nesting depth beyond which JSON is refused, because the functions that read it recurse. */
-const MAX_DEPTH = 2000;
-
-function refuseDeep(text: string, path: string): void {
-  let depth = 0;
-  let quoted = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at];
-    if (quoted) {
-      if (sign === '\\') at += 1;
-      else if (sign === '"') quoted = false;
-    } else if (sign === '"') quoted = true;
-    else if (sign === '{' || sign === '[') depth += 1;
-    else if (sign === '}' || sign === ']') depth -= 1;
-    if (depth > MAX_DEPTH)
-      throw new ImportFault('nested_too_deep', `${path} has values nested more than ${MAX_DEPTH} deep.`);
-  }
 }
 
 /** Digits of the largest number, beyond which an integer is not compared. */

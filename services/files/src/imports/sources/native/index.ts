@@ -66,14 +66,14 @@ function inOrder(all: readonly Outline[]): Outline[] {
   const byId = new Map(all.map((one) => [one.id, one]));
   const depths = new Map<string, number>();
   const depthOf = (one: Outline): number => {
-    const chain: Outline[] = [];
+    const chain = new Set<Outline>();
     let at: Outline | undefined = one;
-    while (at !== undefined && !depths.has(at.id) && !chain.includes(at)) {
-      chain.push(at);
+    while (at !== undefined && !depths.has(at.id) && !chain.has(at)) {
+      chain.add(at);
       at = byId.get(at.parent_id ?? '');
     }
-    let depth = at === undefined || chain.includes(at) ? -1 : (depths.get(at.id) as number);
-    for (const link of chain.reverse()) depths.set(link.id, ++depth);
+    let depth = at === undefined || chain.has(at) ? -1 : (depths.get(at.id) as number);
+    for (const link of [...chain].reverse()) depths.set(link.id, ++depth);
     return depths.get(one.id) as number;
   };
   return [...all].sort(

@@ -1,4 +1,5 @@
 import { isObject } from '@commonplace/kit/json';
+import { refuseDeep } from '../common/deep.js';
 import { type Bundle, ImportFault, type ItemKind } from '../port.js';
 
 /** Holds what an import needs of `manifest.json`. */
@@ -133,9 +134,10 @@ async function readObject(bundle: Bundle, path: string, limit: number): Promise<
 
 /** Reads an entry that contains JSON. Throws an `ImportFault` when it does not. */
 export async function readJson(bundle: Bundle, path: string, limit: number): Promise<unknown> {
-  const bytes = await bundle.read(path, limit);
+  const text = (await bundle.read(path, limit)).toString('utf8');
+  refuseDeep(text, path);
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch (cause) {
     throw new ImportFault('item_invalid', `${path} is not JSON.`, false, { cause });
   }
