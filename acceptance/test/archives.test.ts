@@ -238,6 +238,9 @@ describe('an export for people', () => {
       '+49 (0)30 12-3',
       "it's",
       '-',
+      "x;=cmd|' /C calc'!A0",
+      'a\n@SUM(A1)\n- one\n-5',
+      'b\t-1+HYPERLINK(A1)',
     ];
     const { id } = await create(workspace, {
       type: 'table',
@@ -260,11 +263,14 @@ describe('an export for people', () => {
       "'@SUM(A1),-5.00 EUR",
       "'-1+cmd|' /C calc'!A0,-5.00 EUR",
       '"\'+HYPERLINK(""x"")",-5.00 EUR',
-      "'\t=1,-5.00 EUR",
+      "'\t'=1,-5.00 EUR",
       '-12,-5.00 EUR',
       '+49 (0)30 12-3,-5.00 EUR',
       "it's,-5.00 EUR",
       '-,-5.00 EUR',
+      "x;'=cmd|' /C calc'!A0,-5.00 EUR",
+      '"a\n\'@SUM(A1)\n- one\n-5",-5.00 EUR',
+      "b\t'-1+HYPERLINK(A1),-5.00 EUR",
       '',
     ]);
   });

@@ -113,8 +113,18 @@ export async function* tableCsv(
 /** How formulas begin; signs before digits alone, as in numbers and telephone numbers, begin none. */
 const FORMULA = /^(?:[=@\t\r\n＝＠]|[+＋\-－](?![\d\s().,:/%-]*$))/;
 
+/**
+ * How formulas begin behind a semicolon, a tab or a line end. Spreadsheets in many languages expect semicolons between
+ * cells: they take no notice of the quotation marks behind a comma, and begin a cell there. Signs begin a formula only
+ * with a call, another sheet or a program behind them, since lists in texts have signs too.
+ */
+const LATER_FORMULA = /([;\t\r\n][ "]*)(?=[=@＝＠]|[+＋\-－][^;\t\r\n]*[(|!])/g;
+
 /** Returns a text that a spreadsheet does not run: anyone who may fill in a form could have written it. */
-const harmless = (text: string): string => (FORMULA.test(text) ? `'${text}` : text);
+function harmless(text: string): string {
+  const later = text.replace(LATER_FORMULA, "$1'");
+  return FORMULA.test(text) ? `'${later}` : later;
+}
 
 const harmlessCell = (cell: unknown): string => harmless(cellText(cell));
 
