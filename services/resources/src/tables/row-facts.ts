@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { RowFacts } from '../content/kind.js';
-import { withPerson } from './people.js';
+import { createPeople } from './people.js';
 import type { Row } from './rows.js';
 
 /** Who created and changed a row, and when, in the stored form. */
@@ -26,22 +26,13 @@ export function originsOf(
   facts: readonly RowFacts[] | undefined,
   now: number,
 ): Origins {
-  let people = present;
-  const places = new Map<Actor, number>();
-  const placeOf = (one: Actor): number => {
-    const known = places.get(one);
-    if (known !== undefined) return known;
-    const found = withPerson(people, one);
-    people = found.people;
-    places.set(one, found.place);
-    return found.place;
-  };
-  if (facts === undefined) return { by: placeOf(actor), people, originOf: undefined };
+  const people = createPeople(present);
+  if (facts === undefined) return { by: people.placeOf(actor), people: people.list, originOf: undefined };
   const origins = facts.map(({ createdAt = now, createdBy = actor, updatedAt = createdAt, updatedBy = createdBy }) => {
-    return { createdAt, createdBy: placeOf(createdBy), updatedAt, updatedBy: placeOf(updatedBy) };
+    return { createdAt, createdBy: people.placeOf(createdBy), updatedAt, updatedBy: people.placeOf(updatedBy) };
   });
   return {
-    people,
+    people: people.list,
     by: 0,
     originOf: (index) => origins[index] ?? { createdAt: now, createdBy: 0, updatedAt: now, updatedBy: 0 },
   };

@@ -192,13 +192,19 @@ async function rowFactsIn(
     const at = typeof value === 'string' && terms.administers ? Date.parse(value) : Number.NaN;
     return Number.isNaN(at) ? undefined : Math.min(at, now);
   };
-  return recordsIn(rows).map(({ cells, created_at, created_by, updated_at, updated_by }) => ({
-    createdAt: pastIn(created_at),
-    createdBy: known[Number(created_by)],
-    updatedAt: pastIn(updated_at),
-    updatedBy: known[Number(updated_by)],
-    numbers: numbered.length === 0 ? undefined : numbersIn(recordIn(cells), numbered),
-  }));
+  const facts: RowFacts[] = [];
+  const breathe = createBreathe();
+  for (const { cells, created_at, created_by, updated_at, updated_by } of recordsIn(rows)) {
+    facts.push({
+      createdAt: pastIn(created_at),
+      createdBy: known[Number(created_by)],
+      updatedAt: pastIn(updated_at),
+      updatedBy: known[Number(updated_by)],
+      numbers: numbered.length === 0 ? undefined : numbersIn(recordIn(cells), numbered),
+    });
+    await breathe();
+  }
+  return facts;
 }
 
 function numbersIn(cells: ArchiveJson, columnIds: readonly string[]): Record<string, number> {
