@@ -7,7 +7,7 @@ import { openNativeSource } from '../../../src/imports/sources/native/index.js';
 import { openNotionSource } from '../../../src/imports/sources/notion/source.js';
 import { openOutlineSource } from '../../../src/imports/sources/outline/source.js';
 import { ImportFault, type OpenSource } from '../../../src/imports/sources/port.js';
-import { faultOf, readAll, wordsOf } from './bundle.js';
+import { faultOf, readAll, treeOf, wordsOf } from './bundle.js';
 
 const ID = 'a'.repeat(32);
 
@@ -190,5 +190,16 @@ describe('an archive of a workspace', () => {
     const path = `resources/${id}.json`;
     const files = archiveOf({}, { [path]: `{"id":"${id}","name":"T","type":"folder","metadata":{"a":${deep}}}` });
     expect(await faultOf(readAll(openNativeSource, files))).toBe('nested_too_deep');
+  });
+
+  test('with resources that are each below the other has one of them at the top', async () => {
+    const other = id.replace(/1$/, '2');
+    const files = archiveOf(
+      { type: 'folder', name: 'A', parent_id: other },
+      { [`resources/${other}.json`]: JSON.stringify({ id: other, name: 'B', type: 'folder', parent_id: id }) },
+    );
+    const { source } = await readAll(openNativeSource, files);
+    expect(treeOf(source)).toHaveLength(2);
+    expect(treeOf(source)[1]).toMatch(/^ {2}folder [AB]$/);
   });
 });

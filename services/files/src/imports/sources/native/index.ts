@@ -18,7 +18,7 @@ export const openNativeSource: OpenSource = async (bundle) => {
   const opened: OpenedArchive = { bundle, ids, parents, paths: new Set(bundle.entries.map(({ path }) => path)) };
   const byPath = new Map(found.map((one) => [pathOf(one.id), one.id]));
   return {
-    items: inOrder(found).map((one) => itemOf(one, ids)),
+    items: itemsOf(inOrder(found)),
     skipped: bundle.entries
       .filter(({ path }) => !OWN.test(path))
       .map(({ path }) => ({ path, code: 'not_in_archive', message: 'The file is not part of a workspace archive.' })),
@@ -61,7 +61,7 @@ async function outlineOf(bundle: Bundle, path: string): Promise<Outline> {
   return { id, type, name, parent_id, position, external_id, file };
 }
 
-/** Sorts parents before their children, and siblings by position. Cycles of parents are broken. */
+/** Sorts parents before their children, and siblings by position. Cycles of parents begin anywhere. */
 function inOrder(all: readonly Outline[]): Outline[] {
   const byId = new Map(all.map((one) => [one.id, one]));
   const depths = new Map<string, number>();
@@ -81,11 +81,21 @@ function inOrder(all: readonly Outline[]): Outline[] {
   );
 }
 
-function itemOf(one: Outline, ids: ReadonlySet<string>): SourceItem {
+/** Returns the items, each below its parent if that precedes it: one in a cycle of parents stands at the top. */
+function itemsOf(ordered: readonly Outline[]): SourceItem[] {
+  const before = new Set<string>();
+  return ordered.map((one) => {
+    const item = itemOf(one, before);
+    before.add(one.id);
+    return item;
+  });
+}
+
+function itemOf(one: Outline, before: ReadonlySet<string>): SourceItem {
   const { id, type, name, parent_id: parent, external_id: externalId, file } = one;
   return {
     path: pathOf(id),
-    ...(parent !== null && ids.has(parent) && { parent: pathOf(parent) }),
+    ...(parent !== null && before.has(parent) && { parent: pathOf(parent) }),
     kind: type,
     name,
     ...(externalId !== null && { externalId }),
