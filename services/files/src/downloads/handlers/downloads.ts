@@ -8,7 +8,7 @@ import { ExpiredLink } from '../../errors.js';
 import { contentDisposition, servedType } from '../../media/index.js';
 import type { Version } from '../../storage/records.js';
 import type { DownloadParts } from '../parts.js';
-import { ensureThumbnail, THUMBNAIL_TYPE } from '../thumbnails.js';
+import { createThumbnails, THUMBNAIL_TYPE, type Thumbnails } from '../thumbnails.js';
 
 /** Maximum bytes that one read returns. */
 const READ_BYTES = 1024 * 1024;
@@ -17,6 +17,7 @@ const READ_BYTES = 1024 * 1024;
 export function createDownloadHandlers(
   parts: DownloadParts,
 ): Pick<Handlers<BytesService>, 'openDownload' | 'readBytes'> {
+  const thumbnails = createThumbnails(parts);
   return {
     async openDownload({ token }) {
       const archive = await openedArchive(parts, token);
@@ -24,7 +25,7 @@ export function createDownloadHandlers(
       const { grant, version } = await opened(parts, token);
       return grant.width === undefined
         ? download(parts, version, grant)
-        : thumbnail(parts, version, grant.width, grant);
+        : thumbnail({ ...parts, thumbnails }, version, { ...grant, width: grant.width });
     },
 
     async readBytes({ token, offset, length }) {
@@ -98,12 +99,17 @@ async function download({ bytes }: DownloadParts, version: Version, grant: GetGr
   };
 }
 
-async function thumbnail(parts: DownloadParts, version: Version, width: number, grant: GetGrant): Promise<Download> {
-  if (!(await ensureThumbnail(parts, version, width))) throw ExpiredLink();
+async function thumbnail(
+  { bytes, thumbnails }: Pick<DownloadParts, 'bytes'> & { readonly thumbnails: Thumbnails },
+  version: Version,
+  grant: GetGrant & { readonly width: number },
+): Promise<Download> {
+  const { width } = grant;
+  if (!(await thumbnails.ensure(version, width))) throw ExpiredLink();
   return {
     contentDisposition: contentDisposition('inline', 'thumbnail.webp'),
     contentType: THUMBNAIL_TYPE,
-    sizeBytes: await requireBytes(parts.bytes, thumbnailKey(version.blobId, width)),
+    sizeBytes: await requireBytes(bytes, thumbnailKey(version.blobId, width)),
     etag: `${version.sha256}-${width}`,
     sandboxed: false,
     expiresIn: secondsLeft(grant),
