@@ -34,6 +34,11 @@ export const config = defineSettings({
   workspaceResources: wholeNumber(1_000_000, [1, 100_000_000], 'maximum number of resources in one workspace'),
   children: wholeNumber(10_000, [1, 1_000_000], 'maximum number of children of one resource'),
   tableRows: wholeNumber(200_000, [1, 1_000_000], 'maximum number of rows in one table'),
+  tableChoices: wholeNumber(
+    5000,
+    [1, 500_000],
+    'maximum number of choices of all columns of one table; each read of the table parses them',
+  ),
   tableCacheBytes: wholeNumber(
     256 * 1024 * 1024,
     [1024 * 1024, 64 * 1024 * 1024 * 1024],

@@ -141,9 +141,10 @@ function readChoices(value: unknown, before: readonly Choice[], param: string, f
   const choices: Choice[] = [];
   const ids = new Set<string>();
   const names = new Set<string>();
+  const known = indexOf(before);
   for (const [i, item] of (value as unknown[]).entries()) {
     const given = typeof item === 'string' ? { name: item } : item;
-    const choice = isObject(given) ? readChoice(given, before, ids) : undefined;
+    const choice = isObject(given) ? readChoice(given, known, ids) : undefined;
     if (choice === undefined) {
       faults.add(
         `${param}[${i}]`,
@@ -162,16 +163,31 @@ function readChoices(value: unknown, before: readonly Choice[], param: string, f
   return choices;
 }
 
-function readChoice(given: Record<string, unknown>, before: readonly Choice[], taken: ReadonlySet<string>) {
+interface KnownChoices {
+  readonly byId: ReadonlyMap<string, Choice>;
+  /** The choices of each name, in order. */
+  readonly byName: ReadonlyMap<string, readonly Choice[]>;
+}
+
+function indexOf(choices: readonly Choice[]): KnownChoices {
+  const byName = new Map<string, Choice[]>();
+  for (const choice of choices) {
+    const named = byName.get(choice.name);
+    if (named === undefined) byName.set(choice.name, [choice]);
+    else named.push(choice);
+  }
+  return { byId: new Map(choices.map((choice) => [choice.id, choice])), byName };
+}
+
+function readChoice(given: Record<string, unknown>, known: KnownChoices, taken: ReadonlySet<string>) {
   const { id, name, color = null, ...rest } = given;
   if (Object.keys(rest).length > 0 || typeof name !== 'string') return undefined;
   const label = name.trim();
   if (label === '' || label.length > 255) return undefined;
   if (id !== undefined && ID(id) === undefined) return undefined;
   if (color !== null && (typeof color !== 'string' || color.length > 32)) return undefined;
-  const old = before.find((choice) =>
-    id === undefined ? choice.name === label && !taken.has(choice.id) : choice.id === id,
-  );
+  const old =
+    id === undefined ? known.byName.get(label)?.find((one) => !taken.has(one.id)) : known.byId.get(id as string);
   return { id: (id as string | undefined) ?? old?.id ?? mintChoice(), name: label, color: color ?? old?.color ?? null };
 }
 

@@ -8,7 +8,7 @@ import { createBreathe } from './slices.js';
 import { createTableStates, type TableStates } from './state.js';
 
 export interface TableParts extends TableStores {
-  readonly settings: { readonly tableRows: number; readonly tableCacheBytes: number };
+  readonly settings: { readonly tableRows: number; readonly tableChoices: number; readonly tableCacheBytes: number };
   readonly planner: Pick<TablePlanner, 'plan'>;
   /**
    * Returns whether a node is a table that the caller may read, for links to other tables; with a workspace, only if it

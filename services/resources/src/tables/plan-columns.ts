@@ -26,8 +26,8 @@ export interface ColumnPlan {
   readonly conversions: ReadonlyMap<string, Column>;
   readonly removed: readonly Column[];
   /**
-   * Adds a choice to a select column and returns its id; undefined if the column has too many choices or the name is
-   * invalid.
+   * Adds a choice to a select column and returns its id; undefined if the column or the table has too many choices, or
+   * the name is invalid.
    */
   addChoice(columnId: string, name: string): string | undefined;
   /** Returns the columns with the added choices. */
@@ -38,6 +38,13 @@ interface OldColumns {
   readonly columns: readonly Column[];
   readonly primary: string;
   readonly nextSlot: number;
+}
+
+interface ColumnTerms {
+  /** Whether old columns that are not mentioned stay. */
+  readonly keepOthers: boolean;
+  /** Maximum choices of all columns together; a table that has more keeps them, but gets no further ones. */
+  readonly maxChoices: number;
 }
 
 const KEYS = new Set([
@@ -58,19 +65,24 @@ const ID = /^(?!__proto__$)[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * Parses and validates columns from a request. They are matched to the old ones by id, else by name; a property that is
- * absent keeps the value of the matched column. With `keepOthers`, old columns that are not mentioned stay.
+ * absent keeps the value of the matched column.
  */
 export function planColumns(
   given: readonly unknown[],
   old: OldColumns,
-  keepOthers: boolean,
+  { keepOthers, maxChoices }: ColumnTerms,
   faults: Faults,
 ): ColumnPlan {
   if (given.length === 0) faults.add('columns', 'empty_columns', 'A table must have at least one column.');
   // Further columns are not looked at: a request can name tens of thousands.
   if (given.length > MAX_COLUMNS) {
     addTooMany(faults);
-    return keepColumns(old);
+    return keepColumns(old, maxChoices);
+  }
+  const mostChoices = Math.max(maxChoices, countChoices(old.columns));
+  if (countChoices(given) > mostChoices) {
+    addTooManyChoices(mostChoices, faults);
+    return keepColumns(old, maxChoices);
   }
   const matched = matchColumns(given, old.columns, faults);
   const ids = new Set<string>();
@@ -93,19 +105,35 @@ export function planColumns(
   const others = old.columns.filter(({ id }) => !used.has(id));
   const columns = followRenames(keepOthers ? merge(old.columns, written) : written, old.columns);
   if (columns.length > MAX_COLUMNS) addTooMany(faults);
+  if (countChoices(columns) > mostChoices) addTooManyChoices(mostChoices, faults);
   if (marked.length > 1) faults.add('columns', 'invalid_value', 'Only one column can be primary.');
   const kept = columns.some(({ id }) => id === old.primary) ? old.primary : undefined;
   const primary = marked[0] ?? kept ?? columns[0]?.id ?? '';
-  return withChoices({ columns, primary, nextSlot, conversions, removed: keepOthers ? [] : others });
+  return withChoices({ columns, primary, nextSlot, conversions, removed: keepOthers ? [] : others }, maxChoices);
 }
 
 function addTooMany(faults: Faults): void {
   faults.add('columns', 'too_many_items', `A table may have at most ${MAX_COLUMNS} columns.`);
 }
 
+function addTooManyChoices(most: number, faults: Faults): void {
+  faults.add('columns', 'too_many_items', `The columns of a table may have at most ${most} choices in all.`);
+}
+
+/** Returns the number of choices of all columns, which may come from a request unchecked. */
+function countChoices(columns: readonly unknown[]): number {
+  let count = 0;
+  for (const column of columns) {
+    const options = isObject(column) ? column.options : undefined;
+    const choices = isObject(options) ? options.choices : undefined;
+    if (Array.isArray(choices)) count += choices.length;
+  }
+  return count;
+}
+
 /** Returns a plan that leaves all columns unchanged. */
-export function keepColumns({ columns, primary, nextSlot }: OldColumns): ColumnPlan {
-  return withChoices({ columns, primary, nextSlot, conversions: new Map(), removed: [] });
+export function keepColumns({ columns, primary, nextSlot }: OldColumns, maxChoices: number): ColumnPlan {
+  return withChoices({ columns, primary, nextSlot, conversions: new Map(), removed: [] }, maxChoices);
 }
 
 /** Returns the columns of a table that was created without any. */
@@ -113,10 +141,11 @@ export function defaultColumns(): unknown[] {
   return [{ id: 'name', name: 'Name', type: 'text' }];
 }
 
-function withChoices(plan: Omit<ColumnPlan, 'addChoice' | 'settled'>): ColumnPlan {
+function withChoices(plan: Omit<ColumnPlan, 'addChoice' | 'settled'>, maxChoices: number): ColumnPlan {
   const columns = new Map(plan.columns.map((column) => [column.id, column]));
   /** Added choices of each column, by name. */
   const added = new Map<string, Map<string, Choice>>();
+  let count = countChoices(plan.columns);
   return {
     ...plan,
     addChoice(columnId, name) {
@@ -125,8 +154,9 @@ function withChoices(plan: Omit<ColumnPlan, 'addChoice' | 'settled'>): ColumnPla
       const known = more.get(label);
       if (known !== undefined) return known.id;
       if ((columns.get(columnId)?.options.choices?.length ?? 0) + more.size >= MAX_CHOICES) return undefined;
-      if (label === '' || label.length > 255) return undefined;
+      if (count >= maxChoices || label === '' || label.length > 255) return undefined;
       const choice = { id: mintChoice(), name: label, color: null };
+      count++;
       added.set(columnId, more.set(label, choice));
       return choice.id;
     },
@@ -280,7 +310,8 @@ function needsConversion(before: Column, after: Column): boolean {
   if (before.type !== after.type || !isStored(before)) return true;
   const { options: was } = before;
   const { options: is } = after;
-  if (was.choices?.some(({ id }) => !is.choices?.some((choice) => choice.id === id))) return true;
+  const ids = new Set(is.choices?.map(({ id }) => id));
+  if (was.choices?.some(({ id }) => !ids.has(id))) return true;
   return !sameCell(rules(was), rules(is));
 }
 

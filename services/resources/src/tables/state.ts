@@ -115,6 +115,6 @@ export function createTableStates(
 /** Returns the head of a table that nothing was written to: one text column, always the same, and no rows. */
 export function freshHead(tableId: string, tenant: string): Omit<TableHead, 'version'> {
   const head = emptyHead(tableId, tenant);
-  const plan = planColumns(defaultColumns(), head, false, createFaults());
+  const plan = planColumns(defaultColumns(), head, { keepOthers: false, maxChoices: 0 }, createFaults());
   return { ...head, columns: plan.columns, primary: plan.primary, nextSlot: plan.nextSlot };
 }

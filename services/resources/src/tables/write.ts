@@ -40,6 +40,7 @@ export interface WriteRequest {
   readonly input: ContentInput;
   readonly actor: Actor;
   readonly maxRows: number;
+  readonly maxChoices: number;
   /** Whether this is the first content, which may consist of columns alone. */
   readonly isNewTable: boolean;
   /** Whether the input is a complete state, such as from an archive, which may exceed the row limit of a request. */
@@ -172,10 +173,14 @@ function requireParts({ mode, columns, rows }: TableInput, isNewTable: boolean, 
   if (rows === undefined) faults.add('rows', 'missing_field', 'Replacing a table requires columns and rows.');
 }
 
-function columnPlan({ mode, columns }: TableInput, { head, isNewTable }: WriteTerms, faults: Faults): ColumnPlan {
-  if (columns === undefined) return keepColumns(head);
+function columnPlan(
+  { mode, columns }: TableInput,
+  { head, isNewTable, maxChoices }: WriteTerms,
+  faults: Faults,
+): ColumnPlan {
+  if (columns === undefined) return keepColumns(head, maxChoices);
   const old = isNewTable ? { ...head, columns: [], primary: '' } : head;
-  return planColumns(columns, old, mode !== 'replace', faults);
+  return planColumns(columns, old, { keepOthers: mode !== 'replace', maxChoices }, faults);
 }
 
 /** Returns whether rows that are not sent must be rewritten, because values are converted or rows get numbers. */

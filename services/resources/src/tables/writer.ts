@@ -29,6 +29,7 @@ export type TableWriter = ReturnType<typeof createTableWriter>;
 /** Creates what plans, prepares and stores new states of tables. */
 export function createTableWriter({ parts, cache, lists, states, opener }: TableEngine) {
   const { heads, chunks, settings } = parts;
+  const limits = { maxRows: settings.tableRows, maxChoices: settings.tableChoices };
 
   /** Plans a write: in a worker thread if it is large and needs no stored rows, otherwise here in slices. */
   async function plan(
@@ -40,7 +41,7 @@ export function createTableWriter({ parts, cache, lists, states, opener }: Table
   ): Promise<Outcome> {
     const { isNewTable = false, isWhole = false } = how;
     const { actor, deadline, signal } = context;
-    const request = { head, input, actor, maxRows: settings.tableRows, isNewTable, isWhole };
+    const request = { head, input, actor, ...limits, isNewTable, isWhole };
     const needsNoRows = head.rowCount === 0 || modeOf(input) === ContentMode.REPLACE;
     if (needsNoRows && !isWhole && input.rows.length + input.content.length >= MIN_THREAD_BYTES) {
       const outcome = await parts.planner.plan(tenant, request, deadline);
@@ -113,9 +114,8 @@ export function createTableWriter({ parts, cache, lists, states, opener }: Table
       const head = before === undefined ? freshHead(node.id, '') : await lists.whole(node.id, before);
       const breathe = createBreathe(context.signal);
       const open: OpenTable = async () => undefined;
-      const { tableRows: maxRows } = settings;
       const { actor } = context;
-      const made = await planAppend({ head, states, maxRows, open, actor, breathe, isNewTable: false }, rows);
+      const made = await planAppend({ head, states, ...limits, open, actor, breathe, isNewTable: false }, rows);
       let dropped: readonly number[] = [];
       return {
         changed: true,

@@ -33,7 +33,7 @@ beforeEach(async () => {
   parts = {
     heads: counted(await store.collection(headCollection)),
     chunks: counted(await store.collection(chunkCollection)),
-    settings: { tableRows: 200_000, tableCacheBytes: 64 * 2 ** 20 },
+    settings: { tableRows: 200_000, tableChoices: 5000, tableCacheBytes: 64 * 2 ** 20 },
     planner,
     mayRead: async () => true,
   };

@@ -24,6 +24,7 @@ const requestFor = (input: Partial<ContentInput>, head: Partial<WriteRequest['he
   input: { ...NO_INPUT, ...input },
   actor: { type: 'user', id: 'u', name: 'Ülla' },
   maxRows: 200_000,
+  maxChoices: 5000,
   isNewTable: true,
   isWhole: false,
 });

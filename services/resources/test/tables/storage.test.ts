@@ -36,7 +36,7 @@ beforeEach(async () => {
   parts = {
     heads: await store.collection(headCollection),
     chunks: await store.collection(chunkCollection),
-    settings: { tableRows: 5000, tableCacheBytes: 1 },
+    settings: { tableRows: 5000, tableChoices: 5000, tableCacheBytes: 1 },
     planner,
     mayRead: async () => true,
   };
