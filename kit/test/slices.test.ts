@@ -128,6 +128,26 @@ describe('bodies sent in turns', () => {
     expect(Math.max(...writes.values())).toBeLessThan(5);
   });
 
+  test('of several bodies one is written in a turn, from its first piece on', async () => {
+    const BODIES = 20;
+    const turns: number[] = [];
+    let turn = 0;
+    const count = () => {
+      turn++;
+      if (turns.length < BODIES) setImmediate(count);
+    };
+    setImmediate(count);
+    const client = () =>
+      new Writable({
+        write: (_, __, done) => {
+          turns.push(turn);
+          done();
+        },
+      });
+    await Promise.all(Array.from({ length: BODIES }, () => pipeline(sendInTurns([Buffer.alloc(100)]), client())));
+    expect(new Set(turns).size).toBe(BODIES);
+  });
+
   test('only large bodies are', () => {
     expect(isSentInTurns(1000)).toBe(false);
     expect(isSentInTurns(SIZE)).toBe(true);

@@ -8,7 +8,7 @@ const SLICE_MS = 1;
 const waiting: (() => void)[] = [];
 
 /** Resolves in a later turn of the event loop, in which no other computation continues. */
-function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
     if (waiting.length === 1) setImmediate(continueOne);

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { createBreathe } from './breathe.js';
+import { nextTurn } from './breathe.js';
 
 /** Number of bytes that are written to a socket at a time, which takes some 0.1 ms. */
 const WRITTEN_BYTES = 128 * 1024;
@@ -17,10 +17,9 @@ export function sendInTurns(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): R
 }
 
 async function* slicesOf(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  const breathe = createBreathe();
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += WRITTEN_BYTES) {
-      await breathe();
+      await nextTurn();
       yield piece.subarray(at, at + WRITTEN_BYTES);
     }
   }

@@ -38,3 +38,30 @@ test('a folder that somebody deletes is created again', async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test('of many reads at once, few end in one turn of the event loop, however long it takes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'commonplace-blobs-'));
+  const store = await openFolderStore(folder);
+  try {
+    await store.put('a/b', [Buffer.alloc(1000)]);
+    let [turn, isDone] = [0, false];
+    const busy = () => {
+      turn++;
+      const until = performance.now() + 10;
+      while (performance.now() < until);
+      if (!isDone) setImmediate(busy);
+    };
+    setImmediate(busy);
+    const ended = new Map<number, number>();
+    const read = async () => {
+      for await (const _ of store.read('a/b')) ended.set(turn, (ended.get(turn) ?? 0) + 1);
+    };
+    await Promise.all(Array.from({ length: 60 }, read));
+    isDone = true;
+    expect([...ended.values()].reduce((sum, count) => sum + count)).toBe(60);
+    expect(Math.max(...ended.values())).toBeLessThan(9);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
