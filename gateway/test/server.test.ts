@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import Koa from 'koa';
@@ -119,4 +119,47 @@ describe('requests that are sent before earlier ones are answered', () => {
     expect(await answersTo(server.port, 1)).toEqual(['0']);
     await server.close(0);
   });
+});
+
+test('the first requests of many connections are begun in several turns of the event loop, in their order', async () => {
+  const CONNECTIONS = 40;
+  const WORK_MS = 3;
+  const begun: { path: string; turn: number }[] = [];
+  let turn = 0;
+  const app = new Koa();
+  app.use(async (ctx) => {
+    begun.push({ path: ctx.path, turn });
+    await Promise.resolve();
+    const until = performance.now() + WORK_MS;
+    while (performance.now() < until);
+    ctx.body = 'done';
+  });
+  const server = await openHttpServer(app, '127.0.0.1', 0);
+  const sockets = await Promise.all(
+    Array.from(
+      { length: CONNECTIONS },
+      () =>
+        new Promise<Socket>((resolve) => {
+          const socket = connect(server.port, '127.0.0.1', () => resolve(socket)).resume();
+        }),
+    ),
+  );
+  // All of them are accepted before the first one sends anything.
+  for (let i = 0; i < CONNECTIONS * 2; i++) await nextTurn();
+  const count = () => {
+    turn++;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  for (const [i, socket] of sockets.entries()) {
+    socket.write(`GET /${i} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  }
+  await Promise.all(closed);
+  clearImmediate(counting);
+  await server.close(0);
+  expect(begun.map(({ path }) => path)).toEqual(Array.from({ length: CONNECTIONS }, (_, i) => `/${i}`));
+  const perTurn = new Map<number, number>();
+  for (const { turn: at } of begun) perTurn.set(at, (perTurn.get(at) ?? 0) + 1);
+  expect(Math.max(...perTurn.values())).toBeLessThan(4);
 });
