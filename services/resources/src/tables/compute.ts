@@ -45,6 +45,8 @@ export async function createCellOf(
     if (column.type === 'formula') {
       const formula = readFormula(column);
       formulas.set(column.id, formula);
+      // A formula of 2,000 characters takes half a millisecond, and a table may have 500.
+      await breathe();
       if (typeof formula === 'string') return;
       for (const reference of formula.references) {
         const other = findColumn(head.columns, reference);

@@ -77,7 +77,8 @@ async function computeColumns({ view }: TableState, columns: readonly Column[], 
       const vector = new Uint32Array(rows.length);
       for (let i = 0; i < rows.length; i++) {
         vector[i] = terms.code(cellOf(rows[i] as (typeof rows)[number], column));
-        if (i % 64 === 63) await breathe();
+        // A cell may depend on hundreds of formulas.
+        await breathe();
       }
       vectors.push(vector);
     }

@@ -43,7 +43,8 @@ export function createTableWriter({ parts, cache, lists, states, opener }: Table
     const { actor, deadline, signal } = context;
     const request = { head, input, actor, ...limits, isNewTable, isWhole };
     const needsNoRows = head.rowCount === 0 || modeOf(input) === ContentMode.REPLACE;
-    if (needsNoRows && !isWhole && input.rows.length + input.content.length >= MIN_THREAD_BYTES) {
+    const bytes = input.columns.length + input.rows.length + input.content.length;
+    if (needsNoRows && !isWhole && bytes >= MIN_THREAD_BYTES) {
       const outcome = await parts.planner.plan(tenant, request, deadline);
       signal?.throwIfAborted();
       if (outcome !== undefined) return outcome;

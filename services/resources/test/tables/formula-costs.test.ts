@@ -1,6 +1,14 @@
 import { expect, test } from '@jest/globals';
+import type { Column } from '../../src/tables/column.js';
+import { createCellOf } from '../../src/tables/compute.js';
+import { createFaults } from '../../src/tables/faults.js';
 import { parseFormula } from '../../src/tables/formula.js';
+import { createChunkImage, createTableImage, createTableView } from '../../src/tables/image.js';
 import { MAX_CELL_TEXT } from '../../src/tables/limits.js';
+import { planColumns } from '../../src/tables/plan-columns.js';
+import { emptyHead } from '../../src/tables/records.js';
+import { encodeRow, type Row } from '../../src/tables/rows.js';
+import { selectRows } from '../../src/tables/select.js';
 
 const LONG = 'a'.repeat(MAX_CELL_TEXT);
 const evaluate = (expression: string) => parseFormula(expression).evaluate(() => LONG);
@@ -26,4 +34,42 @@ test('the formulas that a cell depends on share its budget', () => {
   const outer = parseFormula('sum({L})');
   const cellOf = () => Array.from({ length: 20 }, () => inner.evaluate(() => LONG)) as never;
   expect(outer.evaluate(cellOf)).toEqual({ error: expect.anything() });
+});
+
+test('many formulas are parsed, and a column of them is computed, with pauses', async () => {
+  const formula = (i: number) => ({
+    id: `f${i}`,
+    name: `F${i}`,
+    type: 'formula',
+    options: { expression: i === 0 ? '{n} + 1' : `{f${i - 1}} + 1` },
+  });
+  const columns = [{ id: 'n', name: 'N', type: 'number' }, ...Array.from({ length: 100 }, (_, i) => formula(i))];
+  const plan = planColumns(
+    columns,
+    { columns: [], primary: '', nextSlot: 0 },
+    { keepOthers: false, maxChoices: 0 },
+    createFaults(),
+  );
+  const head = { ...emptyHead('t', 't'), columns: plan.columns };
+  const image = createTableImage();
+  const row = (i: number): Row => ({
+    id: `r${i}`,
+    cells: [i],
+    createdAt: 0,
+    updatedAt: 0,
+    createdBy: 0,
+    updatedBy: 0,
+  });
+  const rows = Array.from({ length: 30 }, (_, i) => row(i));
+  image.chunks.set(1, createChunkImage(rows.length, rows.map(encodeRow).join(',\n')));
+  const state = { head, view: createTableView(image, [1]) };
+  let pauses = 0;
+  const breathe = async () => void pauses++;
+  const last = plan.columns.at(-1) as Column;
+  const cellOf = await createCellOf(state, [last], async () => undefined, breathe);
+  expect(pauses).toBeGreaterThanOrEqual(100);
+  pauses = 0;
+  const { rows: order } = await selectRows(state, undefined, [{ column: last, descending: true }], 30, cellOf, breathe);
+  expect([...order].slice(0, 2)).toEqual([29, 28]);
+  expect(pauses).toBeGreaterThanOrEqual(30);
 });
