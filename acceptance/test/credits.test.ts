@@ -90,6 +90,14 @@ describe('a balance', () => {
     const { status, error } = await person.get<Fault>('/credits?view=sideways');
     expect([status, error?.code]).toEqual([400, 'invalid_value']);
   });
+
+  test.each(['view=ledger&', ''])('takes no range that ends before it begins, as usage does (%s)', async (view) => {
+    const range = 'from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z';
+    for (const path of [`/credits?${view}${range}`, `/usage?${range}`]) {
+      const { status, error } = await person.get<Fault>(path);
+      expect([path, status, error?.code, error?.param]).toEqual([path, 400, 'invalid_value', 'to']);
+    }
+  });
 });
 
 describe('usage', () => {

@@ -29,6 +29,7 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
   return {
     async getCredits({ view, from, to, page: pageRequest }, { caller }) {
       refuseLimited(caller);
+      if (from !== undefined && to !== undefined) requireRange(from, to);
       const access = await findCreditAccess(parts, caller);
       if (view !== CreditView.LEDGER) {
         requireCursor(pageRequest);
@@ -105,11 +106,15 @@ function readRange({ from, to }: GetUsageRequest, now: string): Period {
   const start = from ?? (to !== undefined && to <= month.start ? periodOf(monthOf(to)).start : month.start);
   const end = to ?? month.end;
   if (end > LATEST_END) throw invalidField('to', 'invalid_value', `must be ${LATEST_END} or earlier.`);
-  if (start >= end) throw invalidField('to', 'invalid_value', `must be after the beginning, ${start}.`);
+  requireRange(start, end);
   if (Date.parse(end) - Date.parse(start) > MAX_DAYS * DAY_MS) {
     throw invalidField('from', 'invalid_value', `must be at most ${MAX_DAYS} days before the end, ${end}.`);
   }
   return { start, end };
+}
+
+function requireRange(start: string, end: string): void {
+  if (start >= end) throw invalidField('to', 'invalid_value', `must be after the beginning, ${start}.`);
 }
 
 function changeTerms(terms: Partial<UsageTerms>, request: UpdateUsageSettingsRequest): Partial<UsageTerms> {
