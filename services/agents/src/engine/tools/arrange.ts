@@ -109,7 +109,8 @@ function trashTool(parts: ArrangeParts): Tool {
         const { trashedCount } = await actOnce(context, 'resource:write', args, (options) =>
           parts.resources.deleteResource({ resourceId: id }, options),
         );
-        return { text: `${trashedCount} resources are in the trash now.`, found: [], resourceIds: [id] };
+        const moved = trashedCount === 1 ? '1 resource is' : `${trashedCount} resources are`;
+        return { text: `${moved} in the trash now.`, found: [], resourceIds: [id] };
       }),
   };
 }

@@ -81,25 +81,29 @@ async function end(
 }
 
 function keptImages(count: number) {
-  const message = `${count} remote images were not fetched and stay links; the report lists them.`;
-  return { code: 'remote_images_kept', message };
+  const kept =
+    count === 1
+      ? '1 remote image was not fetched and stays a link'
+      : `${count} remote images were not fetched and stay links`;
+  return { code: 'remote_images_kept', message: `${kept}; the report lists ${itOrThem(count)}.` };
 }
 
 function brokenLinks(count: number) {
-  return {
-    code: 'links_broken',
-    message: `${count} links lead to something that was not imported; the report lists them.`,
-  };
+  const lead = count === 1 ? '1 link leads' : `${count} links lead`;
+  const message = `${lead} to something that was not imported; the report lists ${itOrThem(count)}.`;
+  return { code: 'links_broken', message };
 }
+
+const itOrThem = (count: number): string => (count === 1 ? 'it' : 'them');
 
 function nothingImported({ failed, skipped, done }: Findings) {
   const [first] = failed;
   const [why] = [...skipped.values()];
   const reason =
     first !== undefined
-      ? `${done.failed} items failed, the first, ${labelOf(first)}: ${first.message ?? first.code}`
+      ? `${firstOf(done.failed, 'failed')}${labelOf(first)}: ${first.message ?? first.code}`
       : why !== undefined
-        ? `${done.skipped} items were skipped, the first, ${why.path}: ${why.message ?? ''}`
+        ? `${firstOf(done.skipped, done.skipped === 1 ? 'was skipped' : 'were skipped')}${why.path}: ${why.message ?? ''}`
         : 'The source contains nothing that can be imported.';
   return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable: done.failed > 0 };
 }
@@ -163,3 +167,6 @@ async function noteLinksToFailed(
     }
   }
 }
+
+const firstOf = (count: number, verb: string): string =>
+  count === 1 ? `One item ${verb}, ` : `${count} items ${verb}, the first, `;
