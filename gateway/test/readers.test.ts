@@ -144,6 +144,11 @@ describe('a published document', () => {
     expect(await (await stage.get('/p/handbook/prices?format=md')).text()).toContain('| Rope no. 1 | € 12.50 |');
   });
 
+  test('keeps the lines of texts in a table', async () => {
+    const html = await (await stage.get('/p/handbook/prices')).text();
+    expect(html).toMatch(/<td class="lined">[^<]*Rope no\. 1<\/td><td class="number">/);
+  });
+
   test('names each table that scrolls, and the kinds of callouts', async () => {
     const table = '<table><tbody><tr><td>1</td></tr></tbody></table>';
     const callouts =

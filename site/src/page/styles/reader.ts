@@ -39,6 +39,7 @@ mark { background: var(--mark); color: var(--text); padding: 0 .1em; border-radi
 .scroll table { margin: 0; border: 0; min-width: 100%; width: max-content; max-width: none; }
 .scroll :is(th, td) { max-width: 28rem; vertical-align: top; border-width: 0 0 1px; overflow-wrap: anywhere; }
 .scroll tr:last-child > * { border-bottom: 0; }
+.scroll .lined { white-space: pre-line; }
 .scroll .number { text-align: right; font-variant-numeric: tabular-nums; }
 .artifact { width: 100%; height: 36rem; border: 1px solid var(--faint); border-radius: var(--round); background: #fff; }
 .source { padding: 1rem; overflow: auto; max-height: 40rem; background: var(--panel); border-radius: var(--round); }

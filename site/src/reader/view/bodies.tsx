@@ -56,6 +56,8 @@ function Document({ html, headings, showToc }: DocumentBody & { showToc: boolean
   );
 }
 
+/** Types of columns whose line ends are shown. */
+const LINED = new Set(['text', 'long_text']);
 const NUMBERS = new Set(['number', 'currency', 'percent', 'duration', 'count', 'auto_number', 'rating']);
 
 function Table({
@@ -68,6 +70,7 @@ function Table({
   name,
 }: TableBody & { path: string; name: string }): VNode {
   const numeric = columns.map(({ type }) => (NUMBERS.has(type) ? 'number' : undefined));
+  const classes = columns.map(({ type }, i) => (LINED.has(type) ? 'lined' : numeric[i]));
   return (
     <>
       <p class="about">{rowsShown({ offset, shown: rows.length, rowCount })}</p>
@@ -87,7 +90,7 @@ function Table({
             {rows.map((row) => (
               <tr key={row.id}>
                 {row.cells.map((cell, i) => (
-                  <td key={columns[i]?.id} class={numeric[i]}>
+                  <td key={columns[i]?.id} class={classes[i]}>
                     <Cell text={cell} type={columns[i]?.type ?? ''} />
                   </td>
                 ))}
