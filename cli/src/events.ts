@@ -1,6 +1,6 @@
 import type { ParkedEvent } from '@commonplace/kit/events';
 import { openParkedBeside, type ParkedBeside } from '@commonplace/platform/runtime';
-import { CommandError, EXIT } from './exit.js';
+import { CommandError, EXIT, noDatabase } from './exit.js';
 import type { Selection } from './selection.js';
 import { readPlaces } from './settings.js';
 
@@ -78,7 +78,7 @@ function view(consumer: string, { event, attempts, error }: ParkedEvent): Parked
 async function withParked<T>(env: NodeJS.ProcessEnv, work: (parked: ParkedBeside) => Promise<T>): Promise<T> {
   const places = readPlaces(env);
   const parked = await openParkedBeside(places);
-  if (parked === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (parked === undefined) throw noDatabase(places.dataDir);
   try {
     return await work(parked);
   } finally {

@@ -25,3 +25,9 @@ export class CommandError extends Error {
 }
 
 export const damaged = (message: string): CommandError => new CommandError(EXIT.damaged, message);
+
+export const noDatabase = (dataDir: string): CommandError =>
+  new CommandError(
+    EXIT.missing,
+    `there is no database in ${dataDir}: name the data folder by --data-dir or COMMONPLACE_DATA_DIR`,
+  );

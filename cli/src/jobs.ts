@@ -14,7 +14,7 @@ import { openStoreBeside } from '@commonplace/platform/runtime';
 import { queues as resources } from '@commonplace/resources/queues';
 import { queues as search } from '@commonplace/search/queues';
 import { queues as tenancy } from '@commonplace/tenancy/queues';
-import { CommandError, EXIT } from './exit.js';
+import { CommandError, EXIT, noDatabase } from './exit.js';
 import type { Selection } from './selection.js';
 import { readPlaces } from './settings.js';
 
@@ -103,7 +103,7 @@ async function eachQueue(
     const wanted = specs.filter(({ name }) => queue === undefined || name === queue);
     if (wanted.length === 0) continue;
     const beside = await openStoreBeside(places, service);
-    if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+    if (beside === undefined) throw noDatabase(places.dataDir);
     try {
       for (const spec of wanted) await act(await openDeadLetters(beside.store, spec));
     } finally {

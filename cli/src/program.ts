@@ -90,6 +90,7 @@ function createProgram(context: Context): Command {
     .option('--json', 'print one JSON object for programs')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
+    .showHelpAfterError('--help after a command shows what it takes.')
     .addHelpText('after', examples(EXAMPLES))
     .addHelpText('after', EXIT_CODES)
     .hook('preAction', (_, command) => {

@@ -8,7 +8,7 @@ import {
   sweepCollection,
 } from '@commonplace/files/blobs';
 import { openStoreBeside, type StoreBeside } from '@commonplace/platform/runtime';
-import { CommandError, EXIT } from './exit.js';
+import { CommandError, EXIT, noDatabase } from './exit.js';
 import type { Selection } from './selection.js';
 import { type Places, readPlaces } from './settings.js';
 
@@ -79,7 +79,7 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 async function withRecords<T>(places: Places, work: (beside: StoreBeside) => Promise<T>): Promise<T> {
   const beside = await openStoreBeside(places, 'files');
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   try {
     return await work(beside);
   } finally {

@@ -60,11 +60,19 @@ test.each(['', '5', '2027', '01/02/2027', '2027-02-30', '2027-01-31T12:00', '+27
   },
 );
 
+test.each([[['nonsense']], [['account', 'reset']], [['keys', 'list', '--frob']], [['keys', 'create']]])(
+  'a wrong command line is followed by how to see the right one: %j',
+  async (args) => {
+    expect(await run(...args)).toBe(EXIT.usage);
+    expect(err).toMatch(/^error: .*\n(\(Did you mean .*\)\n)?--help after a command shows what it takes\.\n$/);
+  },
+);
+
 test('a wrong command line answers in JSON, too, where that is requested', async () => {
   expect(await run('keys', 'revoke', '--json')).toBe(EXIT.usage);
   const message = "error: missing required argument 'key'";
   expect(JSON.parse(out)).toEqual({ error: { exit_code: EXIT.usage, message } });
-  expect(err).toBe(`${message}\n`);
+  expect(err).toBe(`${message}\n--help after a command shows what it takes.\n`);
 });
 
 test('URLs are refused where a path is expected, and buckets without a name, and show no key', async () => {
@@ -141,7 +149,9 @@ test.each([
   ['index', 'status'],
 ])('without a database, commonplace %s %s says so and creates nothing', async (...args) => {
   expect(await run(...args, '--data-dir', at('none'))).toBe(EXIT.missing);
-  expect(err).toBe(`commonplace: there is no database in ${at('none')}`);
+  expect(err).toBe(
+    `commonplace: there is no database in ${at('none')}: name the data folder by --data-dir or COMMONPLACE_DATA_DIR`,
+  );
   expect(existsSync(at('none'))).toBe(false);
 });
 

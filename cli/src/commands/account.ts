@@ -3,7 +3,7 @@ import { openSecurityAdmin, type SecurityAdmin } from '@commonplace/identity/sec
 import { readConfigs } from '@commonplace/kit/config';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
-import { CommandError, EXIT } from '../exit.js';
+import { CommandError, EXIT, noDatabase } from '../exit.js';
 import { commandError } from '../operator-errors.js';
 import { requireOwnSecret } from '../own-secret.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
@@ -116,7 +116,7 @@ async function printLink(context: Context, email: string): Promise<void> {
 async function withAdmin<T>(context: Context, act: (admin: SecurityAdmin) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, 'identity');
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   try {
     const { secrets } = readConfigs(
       { identity: { secrets: identityConfig.secrets } },

@@ -4,7 +4,7 @@ import { openStoreBeside } from '@commonplace/platform/runtime';
 import { type OperatorAccount, type OperatorTenant, openCreditAdmin } from '@commonplace/tenancy/credit-admin';
 import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
 import { Command, Option } from 'commander';
-import { CommandError, EXIT } from '../exit.js';
+import { CommandError, EXIT, noDatabase } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 import { parseTime } from './time.js';
@@ -103,7 +103,7 @@ function atTenancy<T>(context: Context, act: (store: Store) => Promise<T>): Prom
 async function withStore<T>(context: Context, service: string, act: (store: Store) => Promise<T>): Promise<T> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, service);
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   try {
     return await act(beside.store);
   } finally {

@@ -6,7 +6,7 @@ import type { Store } from '@commonplace/kit/store';
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { openOrgAdmin } from '@commonplace/tenancy/org-admin';
 import { Command, InvalidArgumentError } from 'commander';
-import { CommandError, EXIT } from '../exit.js';
+import { CommandError, EXIT, noDatabase } from '../exit.js';
 import { commandError } from '../operator-errors.js';
 import { requireOwnSecret } from '../own-secret.js';
 import { readPlaces, withKeyFiles } from '../settings.js';
@@ -111,7 +111,7 @@ async function withStore<T>(
 ): Promise<T> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, service);
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   try {
     return await act(beside.store, beside.installation);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { formatOf, migrate, openStoreBeside, type ServiceModule } from '@commonplace/platform/runtime';
 import { Command } from 'commander';
-import { CommandError, EXIT } from '../exit.js';
+import { CommandError, EXIT, noDatabase } from '../exit.js';
 import { type Places, readPlaces } from '../settings.js';
 import { answer, type Context, examples, progressOf } from './context.js';
 
@@ -44,7 +44,7 @@ async function migrateOne(
 ): Promise<ServiceMigrations> {
   const beside = await openStoreBeside(places, name);
   if (beside === undefined && mayBeNew) return { service: name, format: null, pending: [], ran: [] };
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   const progress = progressOf();
   try {
     const before = await formatOf(beside.store, migrations);

@@ -5,7 +5,7 @@ import {
   type PublicationAdmin,
 } from '@commonplace/resources/publication-admin';
 import { Command } from 'commander';
-import { CommandError, EXIT } from '../exit.js';
+import { CommandError, EXIT, noDatabase } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
@@ -43,7 +43,7 @@ async function act(
 ): Promise<void> {
   const places = readPlaces(context.env);
   const beside = await openStoreBeside(places, 'resources');
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   try {
     const admin = await openPublicationAdmin(beside.store);
     const found = await admin.find(which);

@@ -1,7 +1,7 @@
 import { openStoreBeside } from '@commonplace/platform/runtime';
 import { readRebuildRequest, requestRebuild } from '@commonplace/search/queues';
 import { Command } from 'commander';
-import { CommandError, EXIT } from '../exit.js';
+import { noDatabase } from '../exit.js';
 import { readPlaces } from '../settings.js';
 import { answer, type Context, examples } from './context.js';
 
@@ -58,7 +58,7 @@ async function withStore<T>(
 ): Promise<T> {
   const places = readPlaces(env);
   const beside = await openStoreBeside(places, 'search');
-  if (beside === undefined) throw new CommandError(EXIT.missing, `there is no database in ${places.dataDir}`);
+  if (beside === undefined) throw noDatabase(places.dataDir);
   try {
     return await work(beside.store);
   } finally {
