@@ -29,8 +29,13 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
   [
     'text that is run as code',
     /\beval\(|new Function\(|node:vm/,
-    // They limit the time of a match, and of the check of a value; the code that runs this way is a constant.
-    ['services/agents/src/domain/schema-check.ts', 'services/resources/src/patterns/match.ts'],
+    // They run the script that the build has made, and limit the time of a match and of the check of a value; the code
+    // that runs this way is a constant.
+    [
+      'kit/src/program/bundle.ts',
+      'services/agents/src/domain/schema-check.ts',
+      'services/resources/src/patterns/match.ts',
+    ],
   ],
   [
     'output beside the log',
@@ -126,4 +131,12 @@ test('exactly the services that connect to hosts of users or operators declare i
   const declaring = new Set(services.filter(({ text }) => text.includes('reachesInternet: true')).map(nameOf));
   expect([...declaring].sort()).toEqual([...reaching].sort());
   expect(reaching.size).toBeGreaterThan(3);
+});
+
+test('every decision is listed once', () => {
+  const folder = join(ROOT, 'docs', 'decisions');
+  const records = readdirSync(folder).filter((name) => /^\d{4}-/.test(name));
+  const index = readFileSync(join(folder, 'README.md'), 'utf8');
+  const listed = [...index.matchAll(/^\| \[\d{4}\]\(([^)]+)\)/gm)].map(([, name]) => name);
+  expect(listed.sort()).toEqual(records.sort());
 });
