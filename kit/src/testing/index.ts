@@ -1,6 +1,7 @@
 export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator/index.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
 export * from './chromium/index.js';
+export { effort } from './effort.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
 export { holdJob } from './hold-job.js';

@@ -1,5 +1,6 @@
 import type { Caller } from '@commonplace/kit/auth';
 import type { Store } from '@commonplace/kit/store';
+import { effort } from '@commonplace/kit/testing';
 import { ConversationType } from '@commonplace/proto/messaging/v1/conversation.js';
 import { MentionType } from '@commonplace/proto/messaging/v1/message.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -9,7 +10,7 @@ import { keyOf, newPlace, openTalkStage, type TalkStage } from './talk-stage.js'
 const SEED = Number(process.env.COMMONPLACE_MODEL_SEED ?? 20261123);
 /** The amount of work on a store. */
 export interface CountSample {
-  /** Random operations; COMMONPLACE_MODEL_OPERATIONS=20000 for the long run. */
+  /** Random operations. */
   readonly operations: number;
   /** Messages of each of fifty writers. */
   readonly messages: number;
@@ -31,7 +32,7 @@ export function countContract(
   { operations: usual, messages: each }: CountSample,
   open: () => Promise<CountHarness>,
 ): void {
-  const count = Number(process.env.COMMONPLACE_MODEL_OPERATIONS ?? usual);
+  const count = effort(usual);
   describe(`counts on ${name}`, () => {
     let stage: TalkStage;
     let harness: CountHarness;

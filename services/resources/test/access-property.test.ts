@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@commonplace/kit/auth';
+import { effort } from '@commonplace/kit/testing';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
@@ -12,7 +13,7 @@ import { playClock } from './clock.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
-const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 500);
+const RUNS = effort(150);
 const SEED = process.env.COMMONPLACE_TEST_SEED;
 
 const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner' } };

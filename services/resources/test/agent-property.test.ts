@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { AGENT_SCOPES, type AgentRole, type Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
+import { effort } from '@commonplace/kit/testing';
 import type { IndexEntry } from '@commonplace/proto/resources/v1/index_service.js';
 import { GranteeType } from '@commonplace/proto/resources/v1/permission.js';
 import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
@@ -15,7 +16,7 @@ import { playClock } from './clock.js';
 import { openSharingStage, type SharingStage } from './sharing-stage.js';
 
 const MEMORY = '/dev/shm';
-const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 150);
+const RUNS = effort(40);
 const SEED = process.env.COMMONPLACE_TEST_SEED;
 
 const BOSS: Person = { name: 'boss', inOrg: true, roles: { 0: 'owner', 1: 'owner' } };

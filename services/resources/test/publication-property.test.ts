@@ -1,4 +1,5 @@
 import type { Caller } from '@commonplace/kit/auth';
+import { effort } from '@commonplace/kit/testing';
 import { PublicationMode, PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
 import { ReaderFormat } from '@commonplace/proto/resources/v1/reader_service.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
@@ -8,7 +9,7 @@ import fc from 'fast-check';
 import { HOST, openPublishingStage, type PublishingStage } from './publishing-stage.js';
 import type { PlayedWorkspace } from './tenancy.js';
 
-const RUNS = Number(process.env.COMMONPLACE_TEST_RUNS ?? 12);
+const RUNS = effort(5);
 
 let s: PublishingStage;
 let boss: Caller;

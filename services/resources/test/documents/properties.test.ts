@@ -1,3 +1,4 @@
+import { effort } from '@commonplace/kit/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -118,9 +119,9 @@ const markdown = fc
   )
   .map((pieces) => pieces.join(''));
 
-/** Runs the same cases every time; the environment may set another seed and more runs. */
+/** Runs the same cases every time; the environment may set another seed and more cases. */
 const RUNS = {
-  numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 800),
+  numRuns: effort(250),
   seed: Number(process.env.COMMONPLACE_TEST_SEED ?? 1),
 };
 

@@ -1,3 +1,4 @@
+import { effort } from '@commonplace/kit/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openConfluenceSource } from '../../../src/imports/sources/confluence/source.js';
@@ -127,7 +128,7 @@ test('reads any page to plain text and tags, or refuses it', async () => {
       }
     },
   );
-  await fc.assert(property, { numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 150) });
+  await fc.assert(property, { numRuns: effort(50) });
 });
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/);
@@ -166,7 +167,7 @@ test('keeps every word of a page in order', async () => {
     const { content } = await readAll(open, { 'a.html': `<title>Other</title><body>${page}</body>` });
     expect(wordsOf(content('a.html').html ?? '').join(' ')).toBe(wordsOf(page).join(' '));
   });
-  await fc.assert(property, { numRuns: Number(process.env.COMMONPLACE_TEST_RUNS ?? 150) });
+  await fc.assert(property, { numRuns: effort(50) });
 });
 
 describe('an archive of a workspace', () => {
