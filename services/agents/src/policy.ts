@@ -107,18 +107,6 @@ export async function readWorkspace(
   context: Pick<Asking, 'caller' | 'onward'>,
   suffices: (membership: WorkspaceMembership) => boolean = ({ role }) => isReader(role),
 ): Promise<WorkspaceMembership> {
-  const workspace = await seeWorkspace(parts, workspaceId, context, suffices);
-  if (!isReader(workspace.role)) throw InsufficientRole();
-  return workspace;
-}
-
-/** Returns the caller's membership of a workspace that a request names; guests have one, too. */
-export async function seeWorkspace(
-  parts: Pick<PolicyParts, 'memberships' | 'directory'>,
-  workspaceId: string,
-  context: Pick<Asking, 'caller' | 'onward'>,
-  suffices: (membership: WorkspaceMembership) => boolean = () => true,
-): Promise<WorkspaceMembership> {
   const { caller } = context;
   const person = await callerMemberships(parts.memberships, context, ({ workspaces }) => {
     const known = workspaces.get(workspaceId);
@@ -130,6 +118,7 @@ export async function seeWorkspace(
   }
   const orgId = workspace.orgId || null;
   if (!reachesWorkspace(caller, workspaceId, orgId)) throw credentialOutOfScope(caller, orgId);
+  if (!isReader(workspace.role)) throw InsufficientRole();
   return workspace;
 }
 

@@ -16,7 +16,7 @@ export function isAdmin(membership: Pick<OrgMembership, 'role'> | undefined): bo
  */
 export function requireOrg(caller: Caller, person: PersonMemberships, orgId: string): OrgMembership {
   const membership = person.orgs.get(orgId);
-  if (membership === undefined) throw NotFound({}, { param: 'org_id' });
+  if (membership === undefined) throw NotFound();
   if (!reachesTenant(caller, orgId)) throw credentialOutOfScope(caller, orgId);
   return membership;
 }

@@ -19,7 +19,7 @@ import { presentAgent, presentAgents } from '../agents/present.js';
 import { removeAgent } from '../agents/removal.js';
 import { keptVersion, latestVersions, promptChanges, promptOf, writeVersion } from '../agents/versions.js';
 import type { Parts } from '../parts.js';
-import { isAtLeastMember, requireOrg, seeWorkspace } from '../policy.js';
+import { isAtLeastMember, requireOrg } from '../policy.js';
 import type { AgentRecord } from '../stores/agents.js';
 import { type AgentFields, readChange, readNewAgent, requireRestoreAlone } from '../wire/agent-fields.js';
 import { versionMessage } from '../wire/agents.js';
@@ -36,9 +36,6 @@ export function createAgentHandlers(parts: Parts, mcpServersOf: McpServersOf): H
 
   return {
     async listAgents(request, context) {
-      const { workspaceId, orgId } = request;
-      if (workspaceId !== undefined) await seeWorkspace(parts, workspaceId, context);
-      if (orgId !== undefined) await requireOrg(parts, orgId, context);
       const person = await parts.memberships.fresh(context.caller.userId, context.onward);
       const { and = [], ...visible } = visibleAgents(person, context.caller);
       const where = { ...visible, and: [...and, filterOf(request)] };

@@ -1,6 +1,5 @@
 import { isWorkspaceLimited } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
-import { namedBy } from '@commonplace/kit/errors';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import type { StorageService, StorageUsage } from '@commonplace/proto/files/v1/storage_service.js';
@@ -103,7 +102,7 @@ async function workspacesOf(
   context: CallContext,
 ): Promise<{ readonly ids: string[]; readonly owner: Owner }> {
   if (workspaceId !== undefined) {
-    const { id } = await namedBy('workspace_id', parts.workspaces.getWorkspace({ workspaceId }, context.onward));
+    const { id } = await parts.workspaces.getWorkspace({ workspaceId }, context.onward);
     return { ids: [id], owner: NOBODY };
   }
   const orgId = context.caller.tenant?.orgId ?? undefined;
