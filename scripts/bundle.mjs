@@ -135,6 +135,13 @@ const path = join(
   root,
   Object.keys(metafile.outputs).find((name) => name.endsWith('.cjs')),
 );
+// The engine keeps the text, with two bytes for each character if one is not of Latin-1. esbuild leaves such characters
+// in regular expressions alone.
+const text = readFileSync(path, 'utf8');
+const asciiOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them.
+writeFileSync(path, text.replace(/[^\x00-\x7f]/g, asciiOf));
+
 for (const flags of FLAGS) {
   const { status } = spawnSync(process.execPath, [...flags, join(root, 'scripts', 'compile-bundle.mjs'), path], {
     stdio: 'inherit',
