@@ -51,9 +51,12 @@ function inSeveralTurns(serve: RequestListener): RequestListener {
 
   function beginNext(): void {
     const [request, response] = waiting[0] as [IncomingMessage, ServerResponse];
-    serve(request, response);
-    // A request takes its time in microtasks, which have run before a tick that one of them requests.
-    queueMicrotask(() => process.nextTick(goOn));
+    try {
+      serve(request, response);
+    } finally {
+      // A request takes its time in microtasks, which have run before a tick that one of them requests.
+      queueMicrotask(() => process.nextTick(goOn));
+    }
   }
 
   function goOn(): void {

@@ -23,8 +23,8 @@ interface Made {
 type Stamp = readonly [path: string, mtimeMs: number, size: number];
 
 /**
- * Returns the path of the bundle below a project root; undefined if there is none, or if sources have been compiled since it
- * was built. The modules themselves are always current.
+ * Returns the path of the bundle below a project root; undefined if there is none, or if sources have been compiled since
+ * it was built. The modules themselves are always current.
  */
 export function freshBundle(root: string): string | undefined {
   const folder = join(root, 'dist', 'bundle');
@@ -42,9 +42,9 @@ function isUnchanged(root: string, [path, mtimeMs, size]: Stamp): boolean {
 }
 
 /**
- * Runs the file of a bundle, a function with the parameters of a CommonJS module, and returns its programs and the script. Compiling takes as long as everything else of a
- * start, so the engine gets the code that the build has compiled; it compiles by itself if that is missing or was made by
- * another version or with other flags.
+ * Runs the file of a bundle, a function with the parameters of a CommonJS module. Returns its programs and the script.
+ * Compiling takes as long as everything else of a start, so the engine gets the code that the build has compiled; it
+ * compiles by itself if that is missing or was made by another version or with other flags.
  */
 export function runBundle(path: string): { programs: Programs; script: Script } {
   const script = new Script(readFileSync(path, 'utf8'), {
