@@ -11,6 +11,8 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const STAMP = join(root, 'dist', 'built');
 /** File whose modification time is that of the last build of the programs with production dependencies only. */
 const PROGRAMS_STAMP = join(root, 'dist', 'built-programs');
+/** File without which programs start from their modules. */
+export const BUNDLE_NOTE = join(root, 'dist', 'bundle', 'made.json');
 const COMPILER = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const GENERATED = join(root, 'proto', 'gen', 'generated');
 const PACKAGES = ['kit', 'adapters', 'platform', 'site', 'gateway', 'services', 'cli', 'acceptance', 'bench'];
@@ -37,7 +39,7 @@ export function build({ force = false, say = () => {} } = {}) {
     stamp(GENERATED, started);
   }
   // If the build ends before its last step, programs start from their modules.
-  rmSync(join(root, 'dist', 'bundle'), { recursive: true, force: true });
+  rmSync(BUNDLE_NOTE, { force: true });
   if (checks) run(process.execPath, [COMPILER, '-b', ...(force ? ['--force'] : [])]);
   else run(process.execPath, [join(root, 'scripts', 'strip-types.mjs'), 'proto', ...programPackages()]);
   run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);

@@ -1,14 +1,17 @@
-// Bundles the code of all programs into one script and has the engine compile it, because Node takes about a millisecond
-// to load each of their thousand modules, and compiles them at each start. A program starts from the bundle as long as
-// none of its sources has changed, and otherwise from the modules (kit/src/program).
+// Bundles the code of all programs into scripts and has the engine compile them, because Node takes about a millisecond
+// to load each of their thousand modules, and compiles them at each start. Code that only some programs need, or that is
+// loaded on demand, has scripts of its own. A program starts from the bundle as long as none of its sources has changed,
+// and otherwise from the modules (kit/src/program).
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
+import { BUNDLE_NOTE, root } from './build.mjs';
 import { SERVICES } from './mesh.mjs';
 
-const root = resolve(import.meta.dirname, '..');
-const folder = join(root, 'dist', 'bundle');
+const folder = dirname(BUNDLE_NOTE);
+/** Milliseconds for which files of former builds stay, because running programs load some of them on demand. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
 /** Entry points by the program names that the `main.ts` files pass. Each exports `start`. */
 const PROGRAMS = {
   ...Object.fromEntries(['all', ...SERVICES].map((name) => [name, `services/${name}/dist/src/serve.js`])),
@@ -98,54 +101,73 @@ const places = {
   },
 };
 
-rmSync(folder, { recursive: true, force: true });
-const { metafile } = await build({
-  stdin: { contents: ENTRY, resolveDir: root, sourcefile: 'programs.js' },
-  entryNames: 'programs-[hash]',
+/** Options of both passes. Packages are resolved as in Node, because bundlers are offered files that Node does not run. */
+const shared = {
   outdir: folder,
-  outExtension: { '.js': '.cjs' },
-  bundle: true,
-  // Compiled code can be given to the engine for scripts alone, not for ES modules.
-  format: 'cjs',
-  // What is loaded on demand is required, because scripts can't import by a stable interface of Node.
-  supported: { 'dynamic-import': false },
   platform: 'node',
   target: 'node20',
-  // Packages are resolved as in Node, because bundlers are offered files that Node does not run.
   mainFields: ['main'],
   conditions: [],
   sourcemap: 'linked',
   sourcesContent: false,
+  absWorkingDir: root,
+  logLevel: 'error',
+};
+
+rmSync(BUNDLE_NOTE, { force: true });
+// The first pass divides the code by what is loaded on demand, which esbuild does for ES modules alone.
+const { metafile } = await build({
+  ...shared,
+  stdin: { contents: ENTRY, resolveDir: root, sourcefile: 'programs.js' },
+  entryNames: 'programs-[hash]',
+  chunkNames: '[name]-[hash]',
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  minifySyntax: true,
+  plugins: [places],
+  metafile: true,
+});
+const modules = Object.keys(metafile.outputs)
+  .filter((name) => name.endsWith('.mjs'))
+  .map((name) => join(root, name));
+// The second makes scripts of these modules, because Node takes compiled code for scripts alone.
+await build({
+  ...shared,
+  entryPoints: modules,
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  // What is loaded on demand is required, because scripts can't import by a stable interface of Node.
+  supported: { 'dynamic-import': false },
   // Node reads every byte at each start. Lines stay short, because an uncaught error prints the line in which it was
   // thrown.
   minifyWhitespace: true,
-  minifySyntax: true,
   lineLimit: 120,
   // Node's own wrapper of a CommonJS module. As a part of the file it costs no copy of the text.
   banner: {
     js: "(function (exports, require, module, __filename, __dirname) { const __url = require('node:url').pathToFileURL(__filename).href;",
   },
   footer: { js: '})' },
-  plugins: [places],
-  absWorkingDir: root,
-  metafile: true,
-  logLevel: 'error',
 });
-const path = join(
-  root,
-  Object.keys(metafile.outputs).find((name) => name.endsWith('.cjs')),
-);
+const scripts = modules.map((name) => name.replace(/\.mjs$/, '.cjs'));
+for (const name of modules) for (const ending of ['', '.map']) rmSync(`${name}${ending}`);
 // The engine keeps the text, with two bytes for each character if one is not of Latin-1. esbuild leaves such characters
 // in regular expressions alone.
-const text = readFileSync(path, 'utf8');
 const asciiOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them.
-writeFileSync(path, text.replace(/[^\x00-\x7f]/g, asciiOf));
+for (const name of scripts) {
+  const text = readFileSync(name, 'utf8');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them.
+  if (/[^\x00-\x7f]/.test(text)) writeFileSync(name, text.replace(/[^\x00-\x7f]/g, asciiOf));
+}
+const path = scripts.find((name) => basename(name).startsWith('programs-'));
 
 for (const flags of FLAGS) {
-  const { status } = spawnSync(process.execPath, [...flags, join(root, 'scripts', 'compile-bundle.mjs'), path], {
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [...flags, join(root, 'scripts', 'compile-bundle.mjs'), path, ...scripts],
+    { stdio: 'inherit' },
+  );
   if (status !== 0) process.exit(status ?? 1);
 }
 
@@ -161,5 +183,11 @@ const of = [...notes, INSTALLED].map((name) => {
   const { mtimeMs, size } = statSync(join(root, name));
   return [name, mtimeMs, size];
 });
-// Until this file exists, programs start from their modules.
-writeFileSync(join(folder, 'made.json'), JSON.stringify({ file: basename(path), of }));
+writeFileSync(BUNDLE_NOTE, JSON.stringify({ file: basename(path), of }));
+
+const current = new Set(scripts.map((name) => basename(name, '.cjs')));
+for (const name of readdirSync(folder)) {
+  const ofScript = name.slice(0, name.indexOf('.cjs'));
+  const old = () => statSync(join(folder, name)).mtimeMs < Date.now() - KEPT_MS;
+  if (name.includes('.cjs') && !current.has(ofScript) && old()) rmSync(join(folder, name));
+}

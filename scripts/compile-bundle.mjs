@@ -1,11 +1,13 @@
-// Writes the compiled code of the bundle for the flags with which this process runs, so that programs that start with the
-// same flags need not compile it. Argument: the bundle's path.
+// Writes the compiled code of the scripts of a bundle for the flags with which this process runs, so that programs that
+// start with the same flags need not compile them. Arguments: the path of the script of all programs, then those of all.
 import { writeFileSync } from 'node:fs';
-import { compiledFile, runBundle } from '../kit/dist/src/program/index.js';
+import { Bundle, compiledFile } from '../kit/dist/src/program/index.js';
 
-const [path] = process.argv.slice(2);
-const { programs, script } = runBundle(path);
+const [path, ...all] = process.argv.slice(2);
+const bundle = new Bundle();
+const { programs } = bundle.run(path);
 // Loading the modules compiles the functions that every start needs.
 for (const load of Object.values(programs)) await load();
-writeFileSync(compiledFile(path), script.createCachedData());
+for (const path of all) bundle.run(path);
+for (const [path, script] of bundle.scripts) writeFileSync(compiledFile(path), script.createCachedData());
 process.exit();

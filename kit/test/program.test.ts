@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { compiledFile, freshBundle, runBundle } from '../src/program/index.js';
+import { Bundle, compiledFile, freshBundle, type Programs } from '../src/program/index.js';
 
 let root = '';
 const folder = () => join(root, 'dist', 'bundle');
@@ -46,11 +46,20 @@ test('there is no bundle if none was created, or only a part of it', () => {
   expect(freshBundle(join(root, 'nowhere'))).toBeUndefined();
 });
 
-describe('the script of a bundle', () => {
+describe('a script of a bundle', () => {
   const CODE = `(function (exports, require, module, __filename) {
     exports.programs = { paths: async () => ({ start: async () => [require('node:path').sep, __filename] }) };
   })`;
-  const answer = async () => (await runBundle(bundle()).programs.paths?.())?.start();
+  const answer = async () => {
+    const { programs } = new Bundle().run(bundle()) as { programs: Programs };
+    return (await programs.paths?.())?.start();
+  };
+  const scriptOf = (path: string) => {
+    const opened = new Bundle();
+    opened.run(path);
+    return opened.scripts.get(path);
+  };
+  const compile = () => scriptOf(bundle())?.createCachedData() ?? Buffer.alloc(0);
 
   beforeEach(() => writeFileSync(bundle(), CODE));
 
@@ -59,22 +68,36 @@ describe('the script of a bundle', () => {
   });
 
   test('runs with the code that was compiled for this engine', async () => {
-    const { script } = runBundle(bundle());
-    expect(script.cachedDataRejected).toBeUndefined();
-    writeFileSync(compiledFile(bundle()), script.createCachedData());
-    expect(runBundle(bundle()).script.cachedDataRejected).toBe(false);
+    expect(scriptOf(bundle())?.cachedDataRejected).toBeUndefined();
+    writeFileSync(compiledFile(bundle()), compile());
+    expect(scriptOf(bundle())?.cachedDataRejected).toBe(false);
     expect(await answer()).toEqual(['/', bundle()]);
   });
 
   test('runs if the compiled code is of another engine, or incomplete', async () => {
-    const compiled = runBundle(bundle()).script.createCachedData();
+    const compiled = compile();
     const unusable = { 'no code': Buffer.from('no code'), half: compiled.subarray(0, compiled.length / 2) };
     for (const [name, code] of Object.entries(unusable)) {
       // The engine remembers scripts of this process by their text.
       writeFileSync(bundle(), `${CODE} // ${name}`);
       writeFileSync(compiledFile(bundle()), code);
-      expect(runBundle(bundle()).script.cachedDataRejected).toBe(true);
+      expect(scriptOf(bundle())?.cachedDataRejected).toBe(true);
       expect(await answer()).toEqual(['/', bundle()]);
     }
+  });
+
+  test('runs others when it first requires them, each once, even if they require it in turn', () => {
+    const script = (name: string, body: string) =>
+      writeFileSync(join(folder(), `${name}.cjs`), `(function (exports, require) { ${body} })`);
+    script('programs', 'exports.later = () => require("./part-1.mjs").text(); exports.name = "programs";');
+    script(
+      'part-1',
+      'const one = require("./programs.mjs"); exports.text = () => one.name + " " + exports.loaded++; exports.loaded = 1;',
+    );
+    const opened = new Bundle();
+    const { later } = opened.run(bundle()) as { later: () => string };
+    expect([...opened.scripts.keys()]).toEqual([bundle()]);
+    expect([later(), later()]).toEqual(['programs 1', 'programs 2']);
+    expect([...opened.scripts.keys()]).toEqual([bundle(), join(folder(), 'part-1.cjs')]);
   });
 });

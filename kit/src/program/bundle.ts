@@ -41,20 +41,46 @@ function isUnchanged(root: string, [path, mtimeMs, size]: Stamp): boolean {
   return now?.mtimeMs === mtimeMs && now.size === size;
 }
 
-/**
- * Runs the file of a bundle, a function with the parameters of a CommonJS module. Returns its programs and the script.
- * Compiling takes as long as everything else of a start, so the engine gets the code that the build has compiled; it
- * compiles by itself if that is missing or was made by another version or with other flags.
- */
-export function runBundle(path: string): { programs: Programs; script: Script } {
-  const script = new Script(readFileSync(path, 'utf8'), {
-    // As a URL, so that stack traces name files as they do for modules.
-    filename: pathToFileURL(path).href,
-    cachedData: readCompiled(compiledFile(path)),
-  });
-  const module = { exports: {} as { programs: Programs } };
-  script.runInThisContext()(module.exports, createRequire(path), module, path, dirname(path));
-  return { programs: module.exports.programs, script };
+/** A script of a bundle that has run, and what it exports. */
+interface Loaded {
+  readonly script: Script;
+  readonly module: { readonly exports: object };
+}
+
+/** The scripts of a bundle, each of which runs when another one first requires it. */
+export class Bundle {
+  readonly #loaded = new Map<string, Loaded>();
+
+  /** The scripts that have run, by path. */
+  get scripts(): ReadonlyMap<string, Script> {
+    return new Map([...this.#loaded].map(([path, { script }]) => [path, script]));
+  }
+
+  /**
+   * Runs a script, a function with the parameters of a CommonJS module, and returns its exports. Compiling takes as long
+   * as everything else of a start, so the engine gets the code that the build has compiled; it compiles by itself if that
+   * is missing or was made by another version or with other flags.
+   */
+  run(path: string): object {
+    const known = this.#loaded.get(path);
+    if (known !== undefined) return known.module.exports;
+    const script = new Script(readFileSync(path, 'latin1'), {
+      // As a URL, so that stack traces name files as they do for modules.
+      filename: pathToFileURL(path).href,
+      cachedData: readCompiled(compiledFile(path)),
+    });
+    const module = { exports: {} };
+    // Before it runs, because scripts may require each other.
+    this.#loaded.set(path, { script, module });
+    script.runInThisContext()(module.exports, this.#requireOf(path), module, path, dirname(path));
+    return module.exports;
+  }
+
+  #requireOf(path: string): (id: string) => unknown {
+    const require = createRequire(path);
+    // Scripts name each other by the modules from which the build made them.
+    return (id) => (id.startsWith('./') ? this.run(join(dirname(path), id.replace(/\.mjs$/, '.cjs'))) : require(id));
+  }
 }
 
 /** Returns the path of the compiled code of a bundle for this engine with its present flags. */

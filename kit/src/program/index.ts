@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { freshBundle, type Program, runBundle } from './bundle.js';
+import { Bundle, freshBundle, type Program, type Programs } from './bundle.js';
 import { requireNode } from './node-version.js';
 import { endInSources } from './stack.js';
 
-export { compiledFile, freshBundle, type Programs, runBundle } from './bundle.js';
+export { Bundle, compiledFile, freshBundle, type Programs } from './bundle.js';
 export { nodeProblem, requireNode } from './node-version.js';
 export { inSources } from './stack.js';
 
@@ -26,5 +26,5 @@ function bundled(name: string): (() => Promise<Program>) | undefined {
   const path = freshBundle(ROOT);
   if (path === undefined) return undefined;
   endInSources();
-  return runBundle(path).programs[name];
+  return (new Bundle().run(path) as { programs: Programs }).programs[name];
 }
