@@ -28,9 +28,16 @@ export interface ServiceContract<S> {
   readonly methods?: S;
 }
 
-/** Wraps a generated service definition: `contract<ResourceService>('resources', ResourceServiceService)`. */
-export function contract<S>(owner: string, definition: ServiceDefinition): ServiceContract<S> {
-  const [method] = Object.values(definition);
+/** The methods of a generated definition as its service has them: `getResource(request): Promise<Resource>`. */
+type MethodsOf<D extends ServiceDefinition> = {
+  [M in keyof D]: D[M]['responseStream'] extends true
+    ? (request: ReturnType<D[M]['requestDeserialize']>) => AsyncIterable<ReturnType<D[M]['responseDeserialize']>>
+    : (request: ReturnType<D[M]['requestDeserialize']>) => Promise<ReturnType<D[M]['responseDeserialize']>>;
+};
+
+/** Wraps a generated service definition: `contract('resources', ResourceServiceService)`. */
+export function contract<D extends ServiceDefinition>(owner: string, definition: D): ServiceContract<MethodsOf<D>> {
+  const [method] = Object.values<MethodDefinition>(definition);
   if (method === undefined) throw new Error(`a service of ${owner} has no methods`);
   return { owner, name: method.path.split('/')[1] as string, definition };
 }
