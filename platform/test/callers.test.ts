@@ -162,7 +162,7 @@ const OF_PLATFORM = [
 function usesOf(process: string): Set<string> {
   const texts = sourcesOf(FOLDERS[process] as string);
   const clients = new Set(
-    texts.flatMap((text) => [...text.matchAll(/\bclient\(\s*contracts\.(\w+)/g)].map(([, n]) => n)),
+    texts.flatMap((text) => [...text.matchAll(/(?:\bclient\(\s*|^ {2}\w+: )contracts\.(\w+)/gm)].map(([, n]) => n)),
   );
   const called = new Set(texts.flatMap((text) => [...text.matchAll(/\.\s*(\w+)\s*\(/g)].map(([, name]) => name)));
   // The platform calls on behalf of the process that uses it.

@@ -44,6 +44,19 @@ export function defineService<const Calls extends readonly ServiceContract<unkno
 /** The client of a contract. */
 export type ClientOf<Contract> = Contract extends ServiceContract<infer S> ? Client<S> : never;
 
+/** Contracts of other services, by the names that a service gives their clients. */
+export type ContractTable = Readonly<Record<string, ServiceContract<unknown>>>;
+
+/** The clients of a table of contracts. */
+export type Clients<T extends ContractTable> = { readonly [Name in keyof T]: ClientOf<T[Name]> };
+
+/** Opens the clients of a table of contracts. */
+export function openClients<T extends ContractTable>(host: Pick<Host<T[keyof T]>, 'client'>, table: T): Clients<T> {
+  const opened: Record<string, unknown> = {};
+  for (const [name, contract] of Object.entries(table)) opened[name] = host.client(contract as T[keyof T]);
+  return opened as Clients<T>;
+}
+
 /** What a process provides to its modules. `Callable` are the contracts whose clients a module may have. */
 export interface Host<Callable extends ServiceContract<unknown> = ServiceContract<unknown>> {
   /** Returns the module's own settings, parsed according to `table`. */

@@ -3,21 +3,11 @@ import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Queue } from '@commonplace/kit/jobs';
 import type { Log } from '@commonplace/kit/log';
 import type { Quota } from '@commonplace/kit/quota';
-import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Collection, Collections, Store } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
 import type { MembershipCache } from '@commonplace/platform/memberships';
-import type { WorkItemService } from '@commonplace/proto/automations/v1/work_item_service.js';
-import type { FileService } from '@commonplace/proto/files/v1/file_service.js';
-import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
-import type { ConversationAccessService } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
-import type { ConversationService } from '@commonplace/proto/messaging/v1/conversation_service.js';
-import type { MessageService } from '@commonplace/proto/messaging/v1/message_service.js';
-import type { CommentService } from '@commonplace/proto/resources/v1/comment_service.js';
-import type { ContentService } from '@commonplace/proto/resources/v1/content_service.js';
-import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
-import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
-import type { SearchService } from '@commonplace/proto/search/v1/search_service.js';
-import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { Clients } from '@commonplace/platform/runtime';
 import type { Settings } from './config.js';
 import type { Ledger } from './credits/ledger.js';
 import type { McpParts } from './mcp/parts.js';
@@ -58,24 +48,21 @@ interface Records extends Collections<typeof RECORDS> {
   readonly approvals: Collection<ApprovalRecord>;
 }
 
-/** The other services that runs and sessions call. */
-interface Peers {
-  readonly auth: Pick<Client<AuthService>, 'actAs' | 'findUsers'>;
-  readonly search: Client<SearchService>;
-  readonly content: Pick<Client<ContentService>, 'getContent' | 'replaceContent'>;
-  readonly resources: Pick<Client<ResourceService>, 'createResource' | 'updateResource' | 'deleteResource'>;
-  readonly conversations: Pick<Client<ConversationAccessService>, 'checkMembers' | 'getAudience' | 'postAgentMessage'>;
-  readonly imConversations: Pick<Client<ConversationService>, 'getConversation'>;
-  readonly imMessages: Pick<Client<MessageService>, 'listMessages' | 'sendMessage'>;
-  readonly comments: Pick<Client<CommentService>, 'createComment' | 'listComments'>;
-  readonly files: Pick<Client<FileService>, 'createFile' | 'getFile'>;
-  readonly index: Pick<Client<IndexService>, 'checkAccess' | 'convertPage'>;
-  readonly workItems: Pick<
-    Client<WorkItemService>,
-    'listWorkItems' | 'getWorkItem' | 'createWorkItem' | 'updateWorkItem'
-  >;
-  readonly directory: Pick<Client<DirectoryService>, 'lookUpWorkspace' | 'listPeople' | 'listOrgAdmins'>;
-}
+/** The contracts of other services that runs and sessions call. */
+export const PEERS = {
+  auth: contracts.auth,
+  search: contracts.search,
+  content: contracts.content,
+  resources: contracts.resources,
+  conversations: contracts.conversationAccess,
+  imConversations: contracts.conversations,
+  imMessages: contracts.messages,
+  comments: contracts.comments,
+  files: contracts.files,
+  index: contracts.index,
+  workItems: contracts.workItems,
+  directory: contracts.directory,
+};
 
 /** The quotas of agents, runs and memories. */
 export interface RunQuotas {
@@ -88,7 +75,7 @@ export interface RunQuotas {
 }
 
 /** The dependencies that the handlers and queues of this service share. */
-export interface Parts extends Records, Peers, McpParts {
+export interface Parts extends Records, Clients<typeof PEERS>, McpParts {
   readonly settings: Settings;
   readonly log: Log;
   readonly store: Store;

@@ -5,7 +5,7 @@ import { contracts } from '@commonplace/platform/contracts';
 import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
-import { defineService, implement } from '@commonplace/platform/runtime';
+import { defineService, implement, openClients } from '@commonplace/platform/runtime';
 import { watchLateAgents, watchLeavers, watchPurgedResources } from './agents/followers.js';
 import { config } from './config.js';
 import { openLedger } from './credits/metering.js';
@@ -29,7 +29,7 @@ import { openProbeQueue } from './mcp/probe.js';
 import { watchReclaimedAccounts } from './mcp/reclaimed-accounts.js';
 import { migrations } from './migrations.js';
 import { openModels } from './open-models.js';
-import { type Parts, RECORDS } from './parts.js';
+import { type Parts, PEERS, RECORDS } from './parts.js';
 import { openRunQuotas } from './quotas.js';
 import { openAgentRemovalQueue } from './removals/agents.js';
 import { openApprovalQueue } from './runs/approval-expiry.js';
@@ -45,31 +45,17 @@ export const agents = defineService({
   config,
   stores: true,
   migrations,
-  calls: [
-    contracts.auth,
-    contracts.comments,
-    contracts.content,
-    contracts.conversationAccess,
-    contracts.conversations,
-    contracts.directory,
-    contracts.embeddingModels,
-    contracts.files,
-    contracts.index,
-    contracts.messages,
-    contracts.metering,
-    contracts.resources,
-    contracts.search,
-    contracts.workItems,
-  ],
+  calls: [...Object.values(PEERS), contracts.embeddingModels, contracts.metering],
   reachesInternet: true,
   async start(host) {
     const { store, log, bus } = host;
     const settings = host.settings(config);
-    const directory = host.client(contracts.directory);
+    const peers = openClients(host, PEERS);
+    const { directory } = peers;
     const outgoing = { settings, directory, bus, systemCall: host.systemCall };
     const records = await openCollections(store, { ...RECORDS, ...MCP_RECORDS });
     const own = {
-      ...{ settings, log, store, bus, ...records },
+      ...{ settings, log, store, bus, ...peers, ...records },
       mcpGuard: await openMcpGuard(outgoing),
       schemas: openSchemaChecks(),
       skillFiles: openSkillFiles(),
@@ -79,18 +65,6 @@ export const agents = defineService({
       models: openModels(settings),
       ledger: openLedger(host.client(contracts.metering), () => host.systemCall()),
       quotas: await openRunQuotas(store, { ...records, settings }),
-      auth: host.client(contracts.auth),
-      search: host.client(contracts.search),
-      content: host.client(contracts.content),
-      resources: host.client(contracts.resources),
-      comments: host.client(contracts.comments),
-      conversations: host.client(contracts.conversationAccess),
-      imConversations: host.client(contracts.conversations),
-      imMessages: host.client(contracts.messages),
-      files: host.client(contracts.files),
-      index: host.client(contracts.index),
-      directory,
-      workItems: host.client(contracts.workItems),
       systemCall: host.systemCall,
     };
     const embeddings = host.client(contracts.embeddingModels);

@@ -1,47 +1,33 @@
 import type { EventBus } from '@commonplace/kit/events';
 import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
-import type { CallOptions, Client } from '@commonplace/kit/rpc';
+import type { CallOptions } from '@commonplace/kit/rpc';
 import type { Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
 import type { MembershipCache } from '@commonplace/platform/memberships';
-import type { Implementation } from '@commonplace/platform/runtime';
-import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
-import type { WorkRunService } from '@commonplace/proto/agents/v1/work_run_service.js';
-import type { WorkItemService } from '@commonplace/proto/automations/v1/work_item_service.js';
-import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
-import type { ConversationAccessService } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
-import type { MessageService } from '@commonplace/proto/messaging/v1/message_service.js';
-import type { CommentService } from '@commonplace/proto/resources/v1/comment_service.js';
-import type { ContentService } from '@commonplace/proto/resources/v1/content_service.js';
-import type { FormService } from '@commonplace/proto/resources/v1/form_service.js';
-import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
-import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
-import type { TagService } from '@commonplace/proto/resources/v1/tag_service.js';
-import type { SearchService } from '@commonplace/proto/search/v1/search_service.js';
-import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import type { WorkspaceService } from '@commonplace/proto/tenancy/v1/workspace_service.js';
+import type { Clients, Implementation } from '@commonplace/platform/runtime';
 import type { Settings } from './config.js';
 
-/** The other services that this one calls. */
-export interface Peers {
-  readonly auth: Client<AuthService>;
-  readonly directory: Client<DirectoryService>;
-  readonly workspaces: Client<WorkspaceService>;
-  readonly resources: Client<ResourceService>;
-  readonly content: Client<ContentService>;
-  readonly comments: Client<CommentService>;
-  readonly tags: Client<TagService>;
-  readonly forms: Client<FormService>;
-  readonly index: Client<IndexService>;
-  readonly search: Client<SearchService>;
-  readonly messages: Client<MessageService>;
-  readonly conversations: Client<ConversationAccessService>;
-  readonly agents: Client<AgentDirectoryService>;
-  readonly agentRuns: Client<WorkRunService>;
+/** The contracts that this service calls. */
+export const PEERS = {
+  auth: contracts.auth,
+  directory: contracts.directory,
+  workspaces: contracts.workspaces,
+  resources: contracts.resources,
+  content: contracts.content,
+  comments: contracts.comments,
+  tags: contracts.tags,
+  forms: contracts.forms,
+  index: contracts.index,
+  search: contracts.search,
+  messages: contracts.messages,
+  conversations: contracts.conversationAccess,
+  agents: contracts.agentDirectory,
+  agentRuns: contracts.workRuns,
   /** The work items of this service itself, so that automations create them by the same rules as people. */
-  readonly workItems: Client<WorkItemService>;
-}
+  workItems: contracts.workItems,
+};
 
 /** Dependencies that all features of this service share. */
 export interface Shared {
@@ -50,7 +36,7 @@ export interface Shared {
   readonly store: Store;
   readonly bus: EventBus;
   readonly memberships: MembershipCache;
-  readonly peers: Peers;
+  readonly peers: Clients<typeof PEERS>;
   /** Checks and fetches URLs that users provide. */
   readonly guard: TenantGuard;
   /** Encrypts secrets of users. */

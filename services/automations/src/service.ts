@@ -2,11 +2,11 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
-import { defineService, type Host, type ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, openClients, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { openDefinitions } from './definitions/open.js';
 import { migrations } from './migrations.js';
-import type { Feature, Peers, Shared } from './parts.js';
+import { type Feature, PEERS, type Shared } from './parts.js';
 import { openRuns } from './runs/engine/open.js';
 import { openRunsOfAutomations } from './runs/queued.js';
 import { openSchedules } from './schedules/open.js';
@@ -15,24 +15,6 @@ import { openTriggers } from './triggers/open.js';
 import { openWorkDirectory } from './work-directory.js';
 import { openWorkItems } from './work-items/open.js';
 
-const CALLS = [
-  contracts.agentDirectory,
-  contracts.auth,
-  contracts.comments,
-  contracts.content,
-  contracts.conversationAccess,
-  contracts.directory,
-  contracts.forms,
-  contracts.index,
-  contracts.messages,
-  contracts.resources,
-  contracts.search,
-  contracts.tags,
-  contracts.workItems,
-  contracts.workRuns,
-  contracts.workspaces,
-] as const;
-
 /** Creates the service module. `clock` returns epoch milliseconds; it is the clock of the store when absent. */
 export function createAutomations(clock?: () => number): ServiceModule {
   return defineService({
@@ -40,18 +22,18 @@ export function createAutomations(clock?: () => number): ServiceModule {
     config,
     stores: true,
     migrations,
-    calls: CALLS,
+    calls: Object.values(PEERS),
     reachesInternet: true,
     async start(host) {
       const { store, log, bus } = host;
       const now = clock ?? (() => store.now());
       const settings = host.settings(config);
       const { systemCall } = host;
-      const directory = host.client(contracts.directory);
+      const peers = openClients(host, PEERS);
+      const { directory } = peers;
       const shared: Shared = {
-        ...{ settings, log, store, bus, now, systemCall },
+        ...{ settings, log, store, bus, now, systemCall, peers },
         memberships: await createMembershipCache(directory, bus),
-        peers: peersOf(host),
         guard: await openOutgoingGuard({ settings, directory, bus, systemCall }),
         envelope: createEnvelope(settings.secretsKey),
       };
@@ -81,26 +63,6 @@ export function createAutomations(clock?: () => number): ServiceModule {
       };
     },
   });
-}
-
-function peersOf(host: Host<(typeof CALLS)[number]>): Peers {
-  return {
-    auth: host.client(contracts.auth),
-    directory: host.client(contracts.directory),
-    workspaces: host.client(contracts.workspaces),
-    resources: host.client(contracts.resources),
-    content: host.client(contracts.content),
-    comments: host.client(contracts.comments),
-    tags: host.client(contracts.tags),
-    forms: host.client(contracts.forms),
-    index: host.client(contracts.index),
-    search: host.client(contracts.search),
-    messages: host.client(contracts.messages),
-    conversations: host.client(contracts.conversationAccess),
-    agents: host.client(contracts.agentDirectory),
-    agentRuns: host.client(contracts.workRuns),
-    workItems: host.client(contracts.workItems),
-  };
 }
 
 export const automations = createAutomations();

@@ -14,7 +14,8 @@ import { createImportUploads } from './imports/acts/receive-upload.js';
 import { createImportHandlers } from './imports/handlers/imports.js';
 import { watchPurges } from './imports/jobs/purges.js';
 import { openImportQueue, openRemovalQueue } from './imports/jobs/runner.js';
-import { IMPORT_CALLS, openImportParts } from './imports/open.js';
+import { openImportParts } from './imports/open.js';
+import { IMPORT_PEERS } from './imports/parts.js';
 import { importCollection } from './imports/stores/records.js';
 import { broadcastImports } from './imports/topic.js';
 import { MEDIA_DEFAULTS, openMedia } from './media/index.js';
@@ -40,7 +41,7 @@ export const files = defineService({
   migrations,
   storesFiles: true,
   calls: [
-    ...IMPORT_CALLS,
+    ...Object.values(IMPORT_PEERS),
     contracts.fileNodes,
     contracts.index,
     contracts.orgs,

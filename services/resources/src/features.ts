@@ -1,9 +1,8 @@
 import { openGuard } from '@commonplace/kit/fetch';
-import { contracts } from '@commonplace/platform/contracts';
 import { openDepartures } from '@commonplace/platform/departures';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
-import type { Host } from '@commonplace/platform/runtime';
+import { type Host, openClients } from '@commonplace/platform/runtime';
 import { createBreakGlass } from './break-glass.js';
 import { createBodies } from './comments/bodies.js';
 import { forgetComments } from './comments/forget.js';
@@ -35,7 +34,7 @@ import { nodeCollection } from './nodes/records.js';
 import { shiftCollection } from './nodes/shifts.js';
 import { tagUsageCollection } from './nodes/tag-usage.js';
 import { createTree } from './nodes/tree.js';
-import type { Parts } from './parts.js';
+import { type Parts, PEERS } from './parts.js';
 import { createPolicy } from './policy.js';
 import { openDomainQueue } from './publications/domain-jobs.js';
 import { forgetPublications } from './publications/forget.js';
@@ -59,24 +58,14 @@ import type { TransferParts } from './transfer/parts.js';
 import type { TreeParts } from './tree/parts.js';
 import { openJobRunner } from './tree-jobs.js';
 
-/** Contracts of other services that the features call. */
-export const CALLS = [
-  contracts.agentDirectory,
-  contracts.auth,
-  contracts.directory,
-  contracts.entries,
-  contracts.files,
-  contracts.fileTexts,
-  contracts.workspaces,
-] as const;
-type ResourcesHost = Host<(typeof CALLS)[number]>;
+type ResourcesHost = Host<(typeof PEERS)[keyof typeof PEERS]>;
 
 /** Opens the dependencies of each feature, lower features first. */
 export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const { store, log, systemCall } = host;
   const records = await openRecords(host);
   const { tree, jobs, counters, pending, grants, accessRequests, comments, threads, snapshots, shifts } = records;
-  const peers = clientsOf(host);
+  const peers = openClients(host, PEERS);
   const memberships = await createMembershipCache(peers.directory, host.bus);
   const terms = await createTermsCache(peers.directory, host.bus);
   const breakGlass = createBreakGlass({ store, log, settings });
@@ -172,18 +161,6 @@ async function openRecords({ store }: Pick<Host, 'store'>) {
     threads: await store.collection(threadCollection),
     snapshots: await store.collection(snapshotCollection),
     templates: await store.collection(templateCollection),
-  };
-}
-
-function clientsOf({ client }: ResourcesHost): Parts['peers'] {
-  return {
-    agents: client(contracts.agentDirectory),
-    users: client(contracts.auth),
-    directory: client(contracts.directory),
-    workspaces: client(contracts.workspaces),
-    files: client(contracts.files),
-    fileTexts: client(contracts.fileTexts),
-    entries: client(contracts.entries),
   };
 }
 

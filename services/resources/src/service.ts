@@ -4,10 +4,11 @@ import { defineService, implement } from '@commonplace/platform/runtime';
 import { createCommentHandlers } from './comments/handlers/comments.js';
 import { config } from './config.js';
 import { createCopyHandlers } from './copies/handlers/copies.js';
-import { CALLS, openFeatures } from './features.js';
+import { openFeatures } from './features.js';
 import { createFormHookHandlers } from './forms/handlers/form-hooks.js';
 import { createFormPageHandlers } from './forms/handlers/form-pages.js';
 import { createFormHandlers } from './forms/handlers/forms.js';
+import { PEERS } from './parts.js';
 import { createPublicationHandlers } from './publications/handlers/publications.js';
 import { createReaderHandlers } from './publications/handlers/reader.js';
 import { createRetention } from './retention.js';
@@ -33,7 +34,7 @@ export const resources = defineService({
   name: 'resources',
   config,
   stores: true,
-  calls: CALLS,
+  calls: Object.values(PEERS),
   reachesInternet: true,
   async start(host) {
     const features = await openFeatures(host, host.settings(config));

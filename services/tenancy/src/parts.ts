@@ -1,34 +1,28 @@
 import { type OpenGuard, openGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
-import type { Client } from '@commonplace/kit/rpc';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
 import { type Mailer, type MailLimit, openMailer, openMailLimit } from '@commonplace/platform/mail';
 import { ownUrls } from '@commonplace/platform/outgoing';
-import type { AgentDirectoryService } from '@commonplace/proto/agents/v1/agent_directory_service.js';
-import type { WorkDirectoryService } from '@commonplace/proto/automations/v1/work_directory_service.js';
-import type { ArchiveService } from '@commonplace/proto/files/v1/archive_service.js';
-import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
-import type { ConversationAccessService } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
-import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
-import type { PermissionService } from '@commonplace/proto/resources/v1/permission_service.js';
-import type { TemplateUseService } from '@commonplace/proto/resources/v1/template_service.js';
+import type { Clients } from '@commonplace/platform/runtime';
 import type { Settings } from './config.js';
 import { createPolicy, type Policy } from './policy.js';
 import { openStores, type Stores } from './stores/open.js';
 import { openQuotas, type Quotas } from './stores/quotas.js';
 
-/** Clients of the other services that this service calls. */
-export interface Peers {
-  readonly users: Client<AuthService>;
-  readonly index: Client<IndexService>;
-  readonly permissions: Client<PermissionService>;
-  readonly templates: Client<TemplateUseService>;
-  readonly archives: Client<ArchiveService>;
-  readonly agents: Pick<Client<AgentDirectoryService>, 'checkAccess' | 'countAgents'>;
-  readonly work: Pick<Client<WorkDirectoryService>, 'checkAccess' | 'countAutomations'>;
-  readonly conversations: Pick<Client<ConversationAccessService>, 'checkAccess'>;
-}
+/** The contracts of other services that this service calls. */
+export const PEERS = {
+  users: contracts.auth,
+  index: contracts.index,
+  permissions: contracts.permissions,
+  templates: contracts.templateUse,
+  archives: contracts.archives,
+  agents: contracts.agentDirectory,
+  work: contracts.workDirectory,
+  conversations: contracts.conversationAccess,
+};
+export type Peers = Clients<typeof PEERS>;
 
 /** The dependencies that the handlers of this service share. */
 export interface Parts extends Stores, Peers {

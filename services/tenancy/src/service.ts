@@ -1,6 +1,6 @@
 import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
-import { defineService, implement, type ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, implement, openClients, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { createCreditHandlers } from './credits/handlers/credits.js';
 import { createMeteringHandlers } from './credits/handlers/metering.js';
@@ -20,7 +20,7 @@ import { watchLeavers } from './jobs/leavers.js';
 import { createPurge } from './jobs/purge.js';
 import { watchPurgedItems } from './jobs/purged-items.js';
 import { watchReclaimedAccounts } from './jobs/reclaimed-accounts.js';
-import { openParts } from './parts.js';
+import { openParts, PEERS } from './parts.js';
 
 /** Creates the service module. `clock` returns epoch milliseconds. */
 export function createTenancy(clock: () => number = Date.now): ServiceModule {
@@ -28,29 +28,13 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
     name: 'tenancy',
     config,
     stores: true,
-    calls: [
-      contracts.agentDirectory,
-      contracts.archives,
-      contracts.auth,
-      contracts.conversationAccess,
-      contracts.index,
-      contracts.permissions,
-      contracts.templateUse,
-      contracts.workDirectory,
-    ],
+    calls: Object.values(PEERS),
     reachesInternet: true,
     async start(host) {
       const parts = await openParts({
         store: host.store,
         settings: host.settings(config),
-        users: host.client(contracts.auth),
-        index: host.client(contracts.index),
-        permissions: host.client(contracts.permissions),
-        templates: host.client(contracts.templateUse),
-        archives: host.client(contracts.archives),
-        agents: host.client(contracts.agentDirectory),
-        work: host.client(contracts.workDirectory),
-        conversations: host.client(contracts.conversationAccess),
+        ...openClients(host, PEERS),
         log: host.log,
         clock,
       });

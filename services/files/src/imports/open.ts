@@ -3,31 +3,24 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCollections } from '@commonplace/kit/store';
-import { contracts } from '@commonplace/platform/contracts';
 import type { MembershipCache } from '@commonplace/platform/memberships';
-import type { Host } from '@commonplace/platform/runtime';
+import { type Host, openClients } from '@commonplace/platform/runtime';
 import type { UploadParts } from '../uploads/parts.js';
-import { IMPORT_RECORDS, type ImportParts } from './parts.js';
+import { IMPORT_PEERS, IMPORT_RECORDS, type ImportParts } from './parts.js';
 import type { ImportPolicyParts } from './policy.js';
 import { openImportQuotas } from './quotas.js';
-
-/** Contracts of other services that imports call. */
-export const IMPORT_CALLS = [contracts.auth, contracts.directory, contracts.resources, contracts.treeImports] as const;
-type ImportCall = (typeof IMPORT_CALLS)[number];
 
 /** Opens the dependencies of imports, in addition to those of uploads. */
 export async function openImportParts(
   parts: UploadParts & Pick<ImportParts, 'imports'>,
-  { store, bus, client, dataDir }: Host<ImportCall>,
+  host: Host<(typeof IMPORT_PEERS)[keyof typeof IMPORT_PEERS]>,
   memberships: MembershipCache,
 ): Promise<ImportPolicyParts> {
+  const { store, bus, dataDir } = host;
   return {
     ...parts,
     ...(await openCollections(store, IMPORT_RECORDS)),
-    treeImports: client(contracts.treeImports),
-    resources: client(contracts.resources),
-    auth: client(contracts.auth),
-    directory: client(contracts.directory),
+    ...openClients(host, IMPORT_PEERS),
     bus,
     memberships,
     importQuotas: await openImportQuotas(store, parts),

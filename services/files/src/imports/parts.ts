@@ -1,10 +1,8 @@
 import type { Quota } from '@commonplace/kit/quota';
-import type { Client } from '@commonplace/kit/rpc';
 import type { Collection, Collections } from '@commonplace/kit/store';
+import { contracts } from '@commonplace/platform/contracts';
 import type { MembershipCache } from '@commonplace/platform/memberships';
-import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
-import type { ResourceService } from '@commonplace/proto/resources/v1/resource_service.js';
-import type { TreeImportService } from '@commonplace/proto/resources/v1/tree_import_service.js';
+import type { Clients } from '@commonplace/platform/runtime';
 import type { UploadParts } from '../uploads/parts.js';
 import type { ArchiveLimits } from './bundle/limits.js';
 import { type ImportRecord, itemCollection, removalCollection, reportCollection } from './stores/records.js';
@@ -16,12 +14,17 @@ export const IMPORT_RECORDS = {
   importRemovals: removalCollection,
 };
 
+/** The contracts of other services that imports call. */
+export const IMPORT_PEERS = {
+  auth: contracts.auth,
+  directory: contracts.directory,
+  resources: contracts.resources,
+  treeImports: contracts.treeImports,
+};
+
 /** Holds what imports depend on. */
-export interface ImportParts extends UploadParts, Collections<typeof IMPORT_RECORDS> {
+export interface ImportParts extends UploadParts, Collections<typeof IMPORT_RECORDS>, Clients<typeof IMPORT_PEERS> {
   readonly imports: Collection<ImportRecord>;
-  readonly treeImports: Client<TreeImportService>;
-  readonly resources: Client<ResourceService>;
-  readonly auth: Client<AuthService>;
   readonly memberships: MembershipCache;
   readonly importQuotas: ImportQuotas;
   /** Folder for temporarily unpacked files. */

@@ -1,15 +1,14 @@
 import { type Caller, credentialOutOfScope, reachesWorkspace } from '@commonplace/kit/auth';
 import { NotFound, WorkspaceArchived } from '@commonplace/kit/errors';
 import type { EventBus } from '@commonplace/kit/events';
-import type { CallContext, Client } from '@commonplace/kit/rpc';
+import type { CallContext } from '@commonplace/kit/rpc';
 import { isWorkspaceRoleAtLeast, refusalOfWorkspace, sharedWith } from '@commonplace/platform/memberships';
-import type { DirectoryService, WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
+import type { WorkspaceMembership } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { ImportParts } from './parts.js';
 import type { ImportRecord } from './stores/records.js';
 
 export interface ImportPolicyParts extends ImportParts {
-  readonly directory: Client<DirectoryService>;
   readonly bus: Pick<EventBus, 'listen'>;
 }
 
