@@ -36,7 +36,7 @@ export const FORM_FIELD_TYPES = [
   'signature',
   'hidden',
   'statement',
-];
+] as const;
 
 /** How the condition of a field, or of a table's filter, compares. */
 export const OPERATORS = [
@@ -53,7 +53,7 @@ export const OPERATORS = [
   'not_empty',
   'before',
   'after',
-];
+] as const;
 
 const SCALAR: Schema = { type: ['string', 'number', 'boolean'] };
 const FIELD_TYPE: Schema = { type: 'string', enum: FORM_FIELD_TYPES };

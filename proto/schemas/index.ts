@@ -5,7 +5,7 @@ import { TABLE_SCHEMAS } from './table.js';
 import { TEXT_SCHEMAS } from './text.js';
 
 export { BLOCK_TYPES, INLINE_TYPES, MARK_TYPES } from './document.js';
-export { FORM_FIELD_TYPES } from './form.js';
+export { FORM_FIELD_TYPES, OPERATORS } from './form.js';
 export { FILLED_LINE, LINE, type Schema } from './schema.js';
 export { COLUMN_TYPE_ALIASES, COLUMN_TYPES } from './table.js';
 

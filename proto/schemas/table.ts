@@ -87,7 +87,7 @@ const GROUPS: readonly TypeGroup[] = [
 export const COLUMN_TYPES: readonly string[] = GROUPS.flatMap(({ types }) => types);
 
 /** Other names of types that requests may have. */
-export const COLUMN_TYPE_ALIASES: Readonly<Record<string, string>> = {
+export const COLUMN_TYPE_ALIASES = {
   string: 'text',
   single_line_text: 'text',
   markdown: 'long_text',
@@ -96,7 +96,7 @@ export const COLUMN_TYPE_ALIASES: Readonly<Record<string, string>> = {
   person: 'user',
   relation: 'link',
   file: 'attachment',
-};
+} as const;
 
 const CHOICE: Schema = closed({ id: KEY, name: line(255), color: { type: ['string', 'null'], maxLength: 32 } }, [
   'id',
@@ -135,8 +135,8 @@ const FACTS = {
 
 function column(group: TypeGroup, direction: Direction): Schema {
   const output = direction === 'output';
-  const aliases = Object.keys(COLUMN_TYPE_ALIASES).filter((name) =>
-    group.types.includes(COLUMN_TYPE_ALIASES[name] as string),
+  const aliases = Object.entries(COLUMN_TYPE_ALIASES).flatMap(([name, type]) =>
+    group.types.includes(type) ? name : [],
   );
   const type = { type: 'string', enum: output ? group.types : [...group.types, ...aliases] };
   const fallback = { description: 'The value of a new row; null for none.' };

@@ -1,5 +1,6 @@
 import { foldName, isLongerThan } from '@commonplace/kit/words';
-import { type Condition, type FormField, OPERATORS } from './field.js';
+import { OPERATORS } from '@commonplace/proto/schemas.js';
+import type { Condition, FormField } from './field.js';
 import { type FormFaults, readObject } from './reader.js';
 
 const ALONE: ReadonlySet<string> = new Set(['empty', 'not_empty']);

@@ -1,7 +1,8 @@
 import { isObject } from '@commonplace/kit/json';
+import { FORM_FIELD_TYPES } from '@commonplace/proto/schemas.js';
 import { checkConditions, readCondition } from './conditions.js';
 import type { FieldOption, FormField } from './field.js';
-import { FIELD_TYPES, type FieldType, isChoice, isNumberField, isTextField } from './field-types.js';
+import { type FieldType, isChoice, isNumberField, isTextField } from './field-types.js';
 import { createFormFaults, type FormFaults, readObject } from './reader.js';
 import { type FormWebhook, readWebhooks, type WebhookInput } from './webhooks.js';
 
@@ -118,7 +119,7 @@ function readField(
   faults: FormFaults,
 ): FormField {
   const read = readObject(given, param, faults);
-  const type = read.oneOf('type', FIELD_TYPES, 'short_text') ?? 'short_text';
+  const type = read.oneOf('type', FORM_FIELD_TYPES, 'short_text') ?? 'short_text';
   const label = readLabel(given, read, param, faults);
   read.ignore('disabled');
   const bounds = { min: read.number('min'), max: read.number('max') };

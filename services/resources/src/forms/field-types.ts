@@ -1,29 +1,8 @@
+import type { FORM_FIELD_TYPES } from '@commonplace/proto/schemas.js';
 import type { ColumnType } from '../tables/column.js';
 
 /** The types of form fields (api: 13). */
-export const FIELD_TYPES = [
-  'short_text',
-  'long_text',
-  'email',
-  'url',
-  'phone',
-  'number',
-  'currency',
-  'date',
-  'datetime',
-  'checkbox',
-  'single_choice',
-  'multi_choice',
-  'dropdown',
-  'rating',
-  'scale',
-  'file',
-  'signature',
-  'hidden',
-  'statement',
-] as const;
-
-export type FieldType = (typeof FIELD_TYPES)[number];
+export type FieldType = (typeof FORM_FIELD_TYPES)[number];
 
 const NUMBERS: readonly ColumnType[] = ['number', 'currency', 'percent', 'rating', 'duration'];
 const TEXTS: readonly ColumnType[] = ['text', 'long_text'];

@@ -1,20 +1,5 @@
+import type { OPERATORS } from '@commonplace/proto/schemas.js';
 import type { FieldType } from './field-types.js';
-
-export const OPERATORS = [
-  'eq',
-  'neq',
-  'contains',
-  'not_contains',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'empty',
-  'not_empty',
-  'before',
-  'after',
-] as const;
 
 /** A condition for showing a field, on the answer to another field. */
 export interface Condition {

@@ -1,3 +1,5 @@
+import { COLUMN_TYPE_ALIASES } from '@commonplace/proto/schemas.js';
+
 /** Column types whose cells clients may write. */
 const STORED_TYPES = [
   'text',
@@ -40,16 +42,7 @@ export type ColumnType = (typeof STORED_TYPES)[number] | (typeof READ_ONLY_TYPES
 export const COLUMN_TYPES: readonly ColumnType[] = [...STORED_TYPES, ...READ_ONLY_TYPES];
 
 /** Aliases of types that requests may use. */
-export const TYPE_ALIASES: ReadonlyMap<string, ColumnType> = new Map([
-  ['string', 'text'],
-  ['single_line_text', 'text'],
-  ['markdown', 'long_text'],
-  ['boolean', 'checkbox'],
-  ['single_select', 'select'],
-  ['person', 'user'],
-  ['relation', 'link'],
-  ['file', 'attachment'],
-]);
+export const TYPE_ALIASES: ReadonlyMap<string, ColumnType> = new Map(Object.entries(COLUMN_TYPE_ALIASES));
 
 export interface Choice {
   readonly id: string;

@@ -1,8 +1,8 @@
 import { AppError, invalidFields } from '@commonplace/kit/errors';
+import { FORM_FIELD_TYPES } from '@commonplace/proto/schemas.js';
 import { describe, expect, test } from '@jest/globals';
 import { type BoundField, bindFields } from '../../src/forms/columns.js';
 import type { Condition, FormField } from '../../src/forms/field.js';
-import { FIELD_TYPES } from '../../src/forms/field-types.js';
 import { hookValues } from '../../src/forms/hook-values.js';
 import { type Answers, readValues } from '../../src/forms/values.js';
 import type { Column, ColumnType } from '../../src/tables/column.js';
@@ -159,8 +159,8 @@ describe('values', () => {
   });
 
   test('are accepted for every type of field', () => {
-    expect(FIELD_TYPES).toHaveLength(19);
-    for (const type of FIELD_TYPES)
+    expect(FORM_FIELD_TYPES).toHaveLength(19);
+    for (const type of FORM_FIELD_TYPES)
       expect(() => bindFields({ fields: [{ id: 'f', label: 'F', type }] }, [])).not.toThrow();
   });
 });
