@@ -1,9 +1,9 @@
 import { homeOf } from '@commonplace/kit/id';
-import { findAll, inWork, type Store } from '@commonplace/kit/store';
+import { findAll, inWork, openCollections, type Store } from '@commonplace/kit/store';
 import { grantCredits } from './credits/commands/grant.js';
 import { formatAmount, MAX_BALANCE, parseAmount } from './credits/domain/amounts.js';
 import { availableOf, type GrantKind, inMonth, inSpendOrder } from './credits/domain/book.js';
-import { type AccountRecord, openCreditRecords, type Payer } from './credits/records.js';
+import { type AccountRecord, CREDIT_RECORDS, type Payer } from './credits/records.js';
 
 /** The tenant of a grant: an Org, or a person's Personal tenant. */
 export type OperatorTenant = { readonly orgId: string } | { readonly userId: string };
@@ -46,7 +46,7 @@ const CHUNK = 500;
 
 /** Opens the operator's credits directly on the records of tenancy. */
 export async function openCreditAdmin(store: Store, clock: () => number = Date.now): Promise<CreditAdmin> {
-  const records = await openCreditRecords(store);
+  const records = await openCollections(store, CREDIT_RECORDS);
   const { accounts } = records;
   const now = (afterMs = 0) => new Date(clock() + afterMs).toISOString();
 

@@ -3,7 +3,7 @@ import { createPeerTokens } from '@commonplace/kit/auth';
 import { homeOf, newId } from '@commonplace/kit/id';
 import { silentLog } from '@commonplace/kit/log';
 import { type Client, serveMethods } from '@commonplace/kit/rpc';
-import { inWork, keyset, type Scalar, type Store } from '@commonplace/kit/store';
+import { inWork, keyset, openCollections, type Scalar, type Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import {
   CreditSource,
@@ -18,7 +18,7 @@ import { availableOf, type GrantKind } from '../src/credits/domain/book.js';
 import { createMeteringHandlers } from '../src/credits/handlers/metering.js';
 import { type CreditJobs, openCreditJobs } from '../src/credits/jobs/index.js';
 import type { CreditParts } from '../src/credits/parts.js';
-import { type LedgerRecord, openCreditRecords } from '../src/credits/records.js';
+import { CREDIT_RECORDS, type LedgerRecord } from '../src/credits/records.js';
 import { createOrgMembers, orgMemberCollection } from '../src/stores/org-members.js';
 import { createOrgs, orgCollection } from '../src/stores/orgs.js';
 import { createWorkspaceMembers, workspaceMemberCollection } from '../src/stores/workspace-members.js';
@@ -55,7 +55,7 @@ export interface Clock {
 /** Runs metering for one person as a separate process would, with retries after lost races. */
 export async function openReplica(store: Store, clock: Clock, person: Person, metersAll = false): Promise<Replica> {
   const parts: CreditParts = {
-    ...(await openCreditRecords(store)),
+    ...(await openCollections(store, CREDIT_RECORDS)),
     ...{ store, log: silentLog, metersAll, policy: {} as never },
     orgs: createOrgs(await store.collection(orgCollection)),
     orgMembers: createOrgMembers(await store.collection(orgMemberCollection)),

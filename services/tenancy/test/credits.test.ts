@@ -2,7 +2,7 @@ import type { Caller } from '@commonplace/kit/auth';
 import type { AppError } from '@commonplace/kit/errors';
 import { homeOf, newId } from '@commonplace/kit/id';
 import type { Client } from '@commonplace/kit/rpc';
-import { inWork } from '@commonplace/kit/store';
+import { inWork, openCollections } from '@commonplace/kit/store';
 import { createEvent, eventually } from '@commonplace/kit/testing';
 import { contracts } from '@commonplace/platform/contracts';
 import {
@@ -25,7 +25,7 @@ import {
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { grantCredits } from '../src/credits/commands/grant.js';
-import { openCreditRecords } from '../src/credits/records.js';
+import { CREDIT_RECORDS } from '../src/credits/records.js';
 import { openWorld, page, type World, withKey, withTenant } from './world.js';
 
 let world: World;
@@ -104,7 +104,7 @@ async function record(work: Work, amount: string, tokens = 0) {
 async function grant(payer: { tenant: string; orgId?: string; userId?: string }, amount: number, expiresAt?: string) {
   const { store } = world.host;
   const now = (afterMs = 0) => new Date(world.clock() + afterMs).toISOString();
-  const parts = { ...(await openCreditRecords(store)), metersAll: false, now };
+  const parts = { ...(await openCollections(store, CREDIT_RECORDS)), metersAll: false, now };
   const terms = { kind: 'topup', amount: amount * 1e6, ...(expiresAt !== undefined && { expiresAt }) } as const;
   await inWork(store, (work) => grantCredits(parts, work, payer, terms));
 }
@@ -447,7 +447,7 @@ test('purging an Org deletes its credits', async () => {
   await record({ tenant: id, userId: member.userId }, '2');
   const { purgeCredits } = await import('../src/credits/jobs/purge.js');
   await purgeCredits(world.host.store, id);
-  const records = await openCreditRecords(world.host.store);
+  const records = await openCollections(world.host.store, CREDIT_RECORDS);
   for (const collection of [records.ledger, records.reservations, records.grantExpiries, records.usage]) {
     expect(await (collection as typeof records.ledger).count({ tenant: id })).toBe(0);
   }

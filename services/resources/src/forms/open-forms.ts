@@ -1,7 +1,7 @@
 import type { TenantGuard } from '@commonplace/kit/fetch';
 import type { Log } from '@commonplace/kit/log';
 import { createEnvelope, type Envelope } from '@commonplace/kit/secrets';
-import type { Store } from '@commonplace/kit/store';
+import { openCollections, type Store } from '@commonplace/kit/store';
 import type { Webhooks } from '@commonplace/platform/webhooks';
 import type { Settings } from '../config.js';
 import type { Deriver } from '../documents/kind/deriver.js';
@@ -9,19 +9,11 @@ import type { Tree } from '../nodes/tree.js';
 import type { TableKind } from '../tables/kind.js';
 import { type Batches, createBatches } from './batches.js';
 import { type Bindings, createBindings } from './bindings.js';
-import { type Captcha, createCaptcha, spentCaptchaCollection } from './captcha.js';
+import { type Captcha, createCaptcha } from './captcha.js';
 import { openDeliveries } from './deliveries.js';
 import { createKnownForms, type KnownForms } from './known.js';
 import { createFindMismatches, type FindMismatches } from './patterns.js';
-import {
-  createFormFinder,
-  type FindForm,
-  type FormStores,
-  formCollection,
-  formTallyCollection,
-  responseClaimCollection,
-  submissionCollection,
-} from './records.js';
+import { createFormFinder, type FindForm, FORM_RECORDS, type FormStores } from './records.js';
 import { createFormTokens, type FormTokens } from './tokens.js';
 
 /** The dependencies of the handlers of forms. */
@@ -65,14 +57,7 @@ export async function openForms({
   const { secretsKey: keys, captchaBits: bits, captchaMinutes } = settings;
   const envelope = createEnvelope(keys);
   const bindings = createBindings(table);
-  const stores: FormStores = {
-    forms: await store.collection(formCollection),
-    tallies: await store.collection(formTallyCollection),
-    submissions: await store.collection(submissionCollection),
-    claims: await store.collection(responseClaimCollection),
-    captchas: await store.collection(spentCaptchaCollection),
-    attempts,
-  };
+  const stores: FormStores = { ...(await openCollections(store, FORM_RECORDS)), attempts };
   const known = createKnownForms();
   const captcha = createCaptcha({ masterKeys: keys, bits, validMs: captchaMinutes * 60_000, now: Date.now });
   const deliveries = await openDeliveries({ store, log, guard, envelope, forms: stores.forms, tree, now: Date.now });

@@ -1,9 +1,9 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
-import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import type { Collection, CollectionSpec, Collections, StoredRecord } from '@commonplace/kit/store';
 import { LRUCache } from 'lru-cache';
 import type { FileAttempt } from './attempts.js';
-import type { SpentCaptcha } from './captcha.js';
+import { spentCaptchaCollection } from './captcha.js';
 import type { FormConfig } from './config.js';
 
 /** The form of a table. */
@@ -72,12 +72,17 @@ export const responseClaimCollection: CollectionSpec<ResponseClaim> = {
 };
 
 /** The collections that forms use. */
-export interface FormStores {
-  readonly forms: Collection<FormRecord>;
-  readonly tallies: Collection<FormTally>;
-  readonly submissions: Collection<Submission>;
-  readonly claims: Collection<ResponseClaim>;
-  readonly captchas: Collection<SpentCaptcha>;
+/** The collections of forms that no queue opens. */
+export const FORM_RECORDS = {
+  forms: formCollection,
+  tallies: formTallyCollection,
+  submissions: submissionCollection,
+  claims: responseClaimCollection,
+  captchas: spentCaptchaCollection,
+};
+
+/** The collections of forms. */
+export interface FormStores extends Collections<typeof FORM_RECORDS> {
   readonly attempts: Collection<FileAttempt>;
 }
 

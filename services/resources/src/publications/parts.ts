@@ -1,6 +1,6 @@
 import type { StoredLimit } from '@commonplace/kit/limits';
 import type { Passwords } from '@commonplace/kit/passwords';
-import type { Collection } from '@commonplace/kit/store';
+import type { Collection, Collections } from '@commonplace/kit/store';
 import type { Grant } from '../domain/grant.js';
 import type { ContentKinds } from '../kinds.js';
 import type { Parts } from '../parts.js';
@@ -9,17 +9,27 @@ import type { CertificateProbe } from './certificates.js';
 import type { DomainResolver } from './dns.js';
 import type { Hosts } from './hosts.js';
 import type { Outlines } from './outlines.js';
-import type { DomainRecord, PinnedPage, PublicationRecord, SlugRecord, ViewCount } from './records.js';
+import {
+  type DomainRecord,
+  pinnedPageCollection,
+  publicationCollection,
+  slugCollection,
+  viewCollection,
+} from './records.js';
+
+/** The collections of publications that no queue opens. */
+export const PUBLICATION_RECORDS = {
+  publications: publicationCollection,
+  slugs: slugCollection,
+  pinned: pinnedPageCollection,
+  views: viewCollection,
+};
 
 /** Holds what publications depend on. */
-export interface PublicationParts extends Parts {
+export interface PublicationParts extends Parts, Collections<typeof PUBLICATION_RECORDS> {
   readonly kinds: ContentKinds;
   readonly grants: Collection<Grant>;
-  readonly publications: Collection<PublicationRecord>;
-  readonly slugs: Collection<SlugRecord>;
   readonly domains: Collection<DomainRecord>;
-  readonly pinned: Collection<PinnedPage>;
-  readonly views: Collection<ViewCount>;
   readonly passwordTries: StoredLimit;
   readonly passwords: Passwords;
   readonly outlines: Outlines;

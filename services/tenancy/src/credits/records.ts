@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { derivedId } from '@commonplace/kit/id';
 import { DEAD_INDEX, type JobRecord, type QueueSpec } from '@commonplace/kit/jobs';
-import type { Collection, CollectionSpec, Store, StoredRecord } from '@commonplace/kit/store';
+import type { CollectionSpec, Collections, StoredRecord } from '@commonplace/kit/store';
 import type { Micros } from './domain/amounts.js';
 import type { AccountState, BookEntry } from './domain/book.js';
 import type { UsageTerms } from './domain/settings.js';
@@ -152,25 +152,16 @@ export interface UsageSettingsRecord extends StoredRecord {
 
 const usageSettingsCollection: CollectionSpec<UsageSettingsRecord> = { name: 'usage_settings', indexes: [] };
 
-export interface CreditRecords {
-  readonly accounts: Collection<AccountRecord>;
-  readonly ledger: Collection<LedgerRecord>;
-  readonly reservations: Collection<ReservationRecord>;
-  readonly grantExpiries: Collection<GrantExpiryRecord>;
-  readonly usage: Collection<UsageRecord>;
-  readonly usageSettings: Collection<UsageSettingsRecord>;
-}
-
-export async function openCreditRecords(store: Store): Promise<CreditRecords> {
-  return {
-    accounts: await store.collection(accountCollection),
-    ledger: await store.collection(ledgerCollection),
-    reservations: await store.collection(reservationCollection),
-    grantExpiries: await store.collection(grantExpiryCollection),
-    usage: await store.collection(usageCollection),
-    usageSettings: await store.collection(usageSettingsCollection),
-  };
-}
+/** The collections of credits. */
+export const CREDIT_RECORDS = {
+  accounts: accountCollection,
+  ledger: ledgerCollection,
+  reservations: reservationCollection,
+  grantExpiries: grantExpiryCollection,
+  usage: usageCollection,
+  usageSettings: usageSettingsCollection,
+};
+export type CreditRecords = Collections<typeof CREDIT_RECORDS>;
 
 /** Identifies a reservation or a charge. */
 export interface Key {

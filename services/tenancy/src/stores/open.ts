@@ -1,34 +1,18 @@
-import type { Collection, Store } from '@commonplace/kit/store';
-import {
-  authorizationCollection,
-  type Connectors,
-  connectionCollection,
-  connectorCollection,
-  createConnectors,
-} from './connectors.js';
-import { createGroups, type Groups, groupCollection, groupMemberCollection } from './groups.js';
-import { type Guard, guardCollection } from './guards.js';
-import { createInvitations, type Invitations, invitationCollection } from './invitations.js';
-import { createOrgMembers, type OrgMembers, orgMemberCollection } from './org-members.js';
-import { createOrgs, type Orgs, orgCollection } from './orgs.js';
-import { createPinLists, type PinLists, pinListCollection } from './pins.js';
-import { createWorkspaceMembers, type WorkspaceMembers, workspaceMemberCollection } from './workspace-members.js';
-import { createWorkspaces, type Workspaces, workspaceCollection } from './workspaces.js';
+import type { Store } from '@commonplace/kit/store';
+import { authorizationCollection, connectionCollection, connectorCollection, createConnectors } from './connectors.js';
+import { createGroups, groupCollection, groupMemberCollection } from './groups.js';
+import { guardCollection } from './guards.js';
+import { createInvitations, invitationCollection } from './invitations.js';
+import { createOrgMembers, orgMemberCollection } from './org-members.js';
+import { createOrgs, orgCollection } from './orgs.js';
+import { createPinLists, pinListCollection } from './pins.js';
+import { createWorkspaceMembers, workspaceMemberCollection } from './workspace-members.js';
+import { createWorkspaces, workspaceCollection } from './workspaces.js';
 
 /** The record collections of this service. */
-export interface Stores {
-  readonly orgs: Orgs;
-  readonly orgMembers: OrgMembers;
-  readonly workspaces: Workspaces;
-  readonly workspaceMembers: WorkspaceMembers;
-  readonly groups: Groups;
-  readonly invitations: Invitations;
-  readonly guards: Collection<Guard>;
-  readonly pinLists: PinLists;
-  readonly connectors: Connectors;
-}
+export type Stores = Readonly<Awaited<ReturnType<typeof openStores>>>;
 
-export async function openStores(store: Store): Promise<Stores> {
+export async function openStores(store: Store) {
   return {
     orgs: createOrgs(await store.collection(orgCollection)),
     orgMembers: createOrgMembers(await store.collection(orgMemberCollection)),
