@@ -37,8 +37,8 @@ export function inTurn(serve: RequestListener): RequestListener {
 }
 
 /**
- * Begins requests in the order in which they came, as many in a turn as its time allows. As a server accepts one
- * connection in a turn, no more of them come for long than are begun.
+ * Begins requests in the order of their arrival. Each turn of the event loop begins as many as its time allows; the
+ * others wait for the next turn. The queue stays short, because a server accepts one new connection per turn.
  */
 function inSeveralTurns(serve: RequestListener): RequestListener {
   const waiting: [IncomingMessage, ServerResponse][] = [];

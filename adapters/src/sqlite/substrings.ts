@@ -19,7 +19,7 @@ const MAX_CANDIDATES = 1000;
 /** Runs a query that may take long. */
 export type Run = (sql: string, params: readonly Param[]) => Promise<Row[]>;
 
-/** A filter, and what the records that it tests are read from. */
+/** A filter, and the table whose records it tests. */
 export interface Chosen<T> {
   readonly shape: TableShape;
   readonly where: Where<T>;

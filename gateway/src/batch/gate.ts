@@ -14,7 +14,7 @@ export function isBatchable({ fullMethod, scope }: Pick<Route, 'fullMethod' | 's
   return fullMethod !== BATCH_METHOD && scope !== 'public';
 }
 
-/** Refuses calls in batches of what no batch may contain. */
+/** Refuses a call within a batch if batches may not contain its endpoint. */
 export const refuseInBatch: Middleware<State> = (ctx, next) => {
   if (ctx.state.batched === undefined) return next();
   throw new AppError('INVALID_ARGUMENT', 'not_in_batch', 'This cannot be called in a batch. Send it alone.');

@@ -61,7 +61,9 @@ interface Tenant {
   /** Requests in progress, the oldest first. */
   readonly running: Set<RunningRequest>;
   readonly waiting: WaitingRequest[];
-  /** Time before which no request starts because of what earlier ones took, as `performance.now()`. */
+  /**
+   * The next request starts no earlier than this, because of the time that earlier ones took; as `performance.now()`.
+   */
   startsAt: number;
   /** Starts requests at `startsAt`; undefined if none waits for that. */
   timer: NodeJS.Timeout | undefined;

@@ -56,8 +56,8 @@ export function createSharedFetches<T, Call extends Bounds>({
 }
 
 /**
- * Errors of the call that has begun a fetch, which end no other call: it may be cancelled, have an earlier deadline, or
- * be a stream whose caller token has expired meanwhile.
+ * Errors that concern only the call that started a fetch: its cancellation, its deadline, or the expiry of its caller
+ * token. Other calls that wait for the fetch do not fail with them.
  */
 const OF_CALL: ReadonlySet<AppError['code']> = new Set(['CANCELLED', 'DEADLINE_EXCEEDED', 'UNAUTHENTICATED']);
 

@@ -208,9 +208,8 @@ export function isOutOfFiles(error: unknown): boolean {
 export const Internal = defineError('INTERNAL', 'internal_error', 'Something went wrong on our side.');
 
 /**
- * Returns the error for a request with invalid fields, all of them at once. Each message begins with the name of its
- * field, which is put in front of it unless it does: `must be a list.` becomes `tags must be a list.`, and a whole
- * sentence comes behind a colon.
+ * Returns one error for all invalid fields of a request. Each message begins with the name of its field, which is added
+ * if it is missing: `must be a list.` becomes `tags must be a list.`; a whole sentence follows the name after a colon.
  */
 export function invalidFields(faults: readonly Fault[]): AppError {
   const named = faults.slice(0, MAX_FAULTS).map((fault) => ({ ...fault, message: namingField(fault) }));

@@ -176,7 +176,7 @@ class CollectionQueue<T extends JobRecord> implements Queue<T> {
     const first = this.options.pick === undefined ? await this.nextAfter('') : 0;
     // An idle queue asks nothing else.
     if (this.prompted.size === 0 && (first === undefined || first > this.now())) return first;
-    // A look takes its time: what becomes due meanwhile is the next job.
+    // Starting jobs takes time, so the next job may become due while they start.
     const from = timestamp(this.now());
     await this.startDue();
     return this.nextAfter(from);

@@ -7,8 +7,8 @@ const PERIOD_MS = 1000;
 const loads: (() => unknown)[] = [];
 
 /**
- * Registers what a first request would otherwise load, during which all others wait. `loadInIdleTime` calls it once
- * after a start; processes that do not call that load it with the first request.
+ * Registers a slow load, which would block all requests if the first one had to do it. `loadInIdleTime` runs it once
+ * after the start; in processes that do not call that function the first request does it.
  */
 export function loadWhenIdle(load: () => unknown): void {
   loads.push(load);

@@ -139,7 +139,7 @@ function isToRepeat({ migratedAt = '', repeatedAt = migratedAt }: FormatRecord, 
   return now - Date.parse(migratedAt) < REPEATED_MS && now - Date.parse(repeatedAt) >= REPEAT_MS;
 }
 
-/** Returns what a record notes of a migration that ends now. */
+/** Returns the fields in which a format record notes that its migration has just ended. */
 function migratedNow({ format, migratedAt = '', migratedFrom }: FormatRecord): Partial<FormatRecord> {
   const isFirst = !(Date.now() - Date.parse(migratedAt) < REPEATED_MS);
   return {

@@ -10,7 +10,7 @@ export interface ActsAs {
   readonly limitedTo?: readonly string[] | undefined;
 }
 
-/** Returns the rights of a caller, which something that they set up or start keeps. */
+/** Returns the rights of a caller as stored with what they set up or start: it later acts with these rights. */
 export function rightsOfCaller(caller: Caller): ActsAs {
   const { userId, userName, credential } = caller;
   const limitedTo = workspacesReached(caller);

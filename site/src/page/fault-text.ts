@@ -1,8 +1,8 @@
 import type { Fault } from '@commonplace/kit/errors';
 
 /**
- * Returns the message of a fault as a page shows it. It begins with the field's name in the API, which people do not
- * know: `label` replaces it, and a whole sentence, which comes behind a colon, needs no name.
+ * Returns the message of a fault for a page. Messages begin with the field's name in the API, which people do not know:
+ * `label` replaces it, or it is dropped if a whole sentence follows after a colon.
  */
 export function faultText({ param, message }: Pick<Fault, 'param' | 'message'>, label: string): string {
   if (!message.startsWith(param)) return sentence(message);

@@ -53,7 +53,7 @@ export const SCRIPT = `'use strict';
     }
   };
   const show = () => {
-    // A question may hang on one that comes or goes in the same turn.
+    // A question may depend on one that this loop shows or hides, so the loop repeats until nothing changes.
     for (let turn = 0; turn <= rules.size; turn++) {
       let changed = false;
       for (const [id, rule] of rules) {

@@ -10,7 +10,7 @@ export interface OperationAnswer {
   readonly part?: TextPart;
 }
 
-/** A part of a long text, which ends at the character `end` of `total`. */
+/** A part of a long text: it ends at character `end` of the `total` characters. */
 export interface TextPart {
   readonly text: string;
   readonly end: number;

@@ -16,8 +16,8 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Stemming takes seconds for some thousand letters, as its time grows with their square. No English word is as long. */
 const ENGLISH = /^[a-z]{3,64}$/;
 /**
- * Characters of a question that its terms are read from, half of them at its beginning and half at its end: all words of
- * 100,000 Chinese characters took 0.1 s, and a question is what stands before or behind a long text.
+ * Maximum characters of a question from which terms are taken, half at its beginning and half at its end, because a
+ * question stands before or after a long text. All words of 100,000 Chinese characters took 0.1 s.
  */
 const MAX_QUESTION_CHARS = 8_000;
 const BEYOND_ASCII = /[\u0080-\uffff]/;

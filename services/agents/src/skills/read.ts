@@ -28,7 +28,7 @@ const MAX_DESCRIPTION = 1_024;
 const MAX_METADATA_BYTES = 4_096;
 const MAX_TOOLS = 50;
 
-/** The agent whose skills are read, the limits that they have, and what reads its `SKILL.md` files. */
+/** The parameters for reading skills: their agent, their limits, and the reader of `SKILL.md` files. */
 export interface Reading {
   readonly agent: Pick<AgentRecord, 'tenant' | 'skills'>;
   readonly limits: Limits;

@@ -16,7 +16,7 @@ interface ByteSettings {
   readonly importImageBytes: number;
 }
 
-/** Returns the limit of a file, which holds however its bytes come. */
+/** Returns the maximum size of a file, whether its bytes are uploaded, fetched or imported. */
 export const fileLimit = ({ fileBytes }: ByteSettings): ByteLimit => ({
   bytes: fileBytes,
   setting: 'COMMONPLACE_FILE_BYTES',

@@ -12,7 +12,7 @@ export function layoutOf(sizeBytes: number, minPartBytes: number): Layout {
   return { partBytes, partCount: Math.max(1, Math.ceil(sizeBytes / partBytes)) };
 }
 
-/** Returns which bytes of the file a part holds, or undefined when there is no such part. */
+/** Returns the offset and the size of a part of the file; undefined if there is no such part. */
 export function partAt(sizeBytes: number, { partBytes, partCount }: Layout, number: number) {
   if (number < 1 || number > partCount) return undefined;
   const offset = (number - 1) * partBytes;

@@ -23,7 +23,10 @@ export interface Thumbnails {
 }
 
 export function createThumbnails({ bytes, media }: Pick<DownloadParts, 'bytes' | 'media'>): Thumbnails {
-  /** By blob: what one width shows about the bytes holds for the others, which wait for it. */
+  /**
+   * Thumbnails in progress, by blob. Requests for other widths wait, because bytes that cannot be read for one width
+   * cannot be read for any.
+   */
   const running = new Map<string, Promise<boolean>>();
   /** Blobs that gave no thumbnail. Their bytes never change, and whether they can be read depends on no width. */
   const failed = new LRUCache<string, true>({ ...maxEntries(MAX_FAILURES), ttl: FAILURE_MS });

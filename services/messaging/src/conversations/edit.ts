@@ -90,7 +90,7 @@ function newMentions(before: MessageRecord, after: MessageRecord): { added: stri
   return { added: added.map(({ id }) => id), isAll: !had && after.mentions.some(({ type }) => type === 'all') };
 }
 
-/** Replaces the mention records of a message, which are what counts of mentions read. */
+/** Replaces the mention records of a message. Counts of unread mentions are computed from these records. */
 async function replaceMentions(
   parts: ConversationParts,
   message: MessageRecord,

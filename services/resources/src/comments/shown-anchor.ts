@@ -67,7 +67,10 @@ function withoutWords(text: string, { words, pattern }: HiddenWords['texts'][num
   return tail === undefined ? start : NO_ACCESS + start.slice(tail);
 }
 
-/** Returns the greatest length of a part of the words, which are not all of them, for which something holds in a text. */
+/**
+ * Returns the greatest length for which `holds` returns true, less than that of `words` and at most that of `text`;
+ * undefined if there is none of `MIN_PART_CHARS` or more.
+ */
 function longestPart(words: string, text: string, holds: (length: number) => boolean): number | undefined {
   for (let length = Math.min(words.length - 1, text.length); length >= MIN_PART_CHARS; length--) {
     if (holds(length)) return length;

@@ -38,7 +38,10 @@ export function keyBetween(before: string | null, after: string | null): string 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Random digits at the end of a key: of 10 concurrent calls two get one key in a case of 300,000. */
 const RANDOM_DIGITS = 4;
-/** Characters from which on keys get no random digits, which lengthen those of many nodes put in one place. */
+/**
+ * Keys of this length or more get no random digits, which would make each of many keys at one place longer than the one
+ * before.
+ */
 const MAX_RANDOM_CHARS = 64;
 const MAX_TRIES = 4;
 

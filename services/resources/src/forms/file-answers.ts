@@ -33,7 +33,7 @@ export function readFiles(
   return files;
 }
 
-/** Returns a file, or the message of what is wrong with it. */
+/** Returns the file of an answer, or the message that says what is wrong with it. */
 function readFile(given: unknown): FileAnswer | string {
   if (typeof given === 'string' && UUID.test(given)) return { name: '', fileId: given.toLowerCase() };
   if (!isObject(given)) return WRONG;

@@ -16,7 +16,7 @@ import { stateOf } from './publication-state.js';
 import type { PublicationRecord } from './records.js';
 
 const MAX_PUBLICATIONS = 100;
-/** Number of pages with which an answer ends, besides those of the publication that reaches it. */
+/** An answer ends after the publication with which it reaches this number of pages. */
 const MAX_PAGES = 10_000;
 
 /** Returns the pages on a host that search engines may list, one page of publications at a time. */

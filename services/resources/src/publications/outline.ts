@@ -43,7 +43,7 @@ export interface Outline {
   readonly children: ReadonlyMap<string, readonly ShownItem[]>;
   /** Everything that may be requested by id: the head, the pages, and the attachments of both. */
   readonly byId: ReadonlyMap<string, ShownItem>;
-  /** The same, keyed by the end of the id, which addresses contain. */
+  /** The same items by the end of their ids, which the addresses of pages contain. */
   readonly byEnd: ReadonlyMap<string, ShownItem>;
   /** When something in the outline was last changed; undefined if it is empty. */
   readonly updatedAt: string | undefined;

@@ -10,7 +10,10 @@ import { freshHead } from './state.js';
 import { type Head, outcome } from './write.js';
 import type { TableWriter } from './writer.js';
 
-/** Creates what prepares copies of tables, whose links to copied resources lead to the copies. */
+/**
+ * Creates the functions that prepare copies of tables. Cells that link to resources copied along with a table link to
+ * their copies.
+ */
 export function createTableCopies(
   { states }: TableEngine,
   writer: TableWriter,

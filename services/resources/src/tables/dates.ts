@@ -42,7 +42,7 @@ export function guessMoment(text: string, timezone?: string): string | undefined
   return parseMoment(time) ?? shownMoment(parseMoment(`${time}Z`), timezone);
 }
 
-/** Returns the time at which clocks in a time zone show what those of UTC show at another time. */
+/** Returns the instant at which a clock in `timezone` shows the date and time that a clock in UTC shows at `utc`. */
 function shownMoment(utc: string | undefined, timezone: string | undefined): string | undefined {
   if (utc === undefined || timezone === undefined) return utc;
   const ms = toInstant(timezone, Date.parse(utc));

@@ -40,8 +40,8 @@ export interface TableKind extends ContentKind {
 }
 
 /**
- * Creates the content kind of tables: columns, and rows in chunks, of which a change rewrites only those that it
- * affects.
+ * Creates the content kind of tables. A table is stored as its columns and its rows in chunks; a change rewrites only
+ * the chunks that it affects.
  */
 export function createTableKind(parts: TableParts): TableKind {
   const { heads } = parts;

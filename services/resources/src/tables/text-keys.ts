@@ -15,7 +15,7 @@ const NINE = 57;
 /** The last character of ASCII that is printed. */
 const TILDE = 126;
 
-/** Ends each key. It is less than all weights, so that a text comes before those that it begins. */
+/** Terminates each key. It is lower than all weights, so that a text sorts before longer texts that start with it. */
 export const KEY_END = 0;
 
 /** The weight of each printable ASCII character, by its code: one number, the same for both cases of a letter. */

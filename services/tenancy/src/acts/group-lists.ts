@@ -66,7 +66,9 @@ async function onlyIds(
   return userId === undefined || userId === viewer.userId ? groupIdsOf(parts, orgId, viewer.userId ?? '') : [];
 }
 
-/** Returns those of some groups, of which a person is in few, that a list asks for. */
+/**
+ * Returns the groups among `ids` that match the filters of a list. A person is in few groups, so all of them are read.
+ */
 async function someGroups({ groups }: Parts, request: ListGroupsRequest, ids: readonly string[]): Promise<Group[]> {
   const { orgId, q, createdBy } = request;
   const found = await groups.records.getMany(ids);

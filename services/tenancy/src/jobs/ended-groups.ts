@@ -8,8 +8,8 @@ import type { Parts } from '../parts.js';
 const BATCH = 500;
 
 /**
- * Deletes what is left of the places in groups: those of a deleted group, and those of a person who was added to one
- * while they were removed from the Org. None of them gives anything any more.
+ * Deletes group memberships that no longer grant anything: those of a deleted group, and those of a person who was
+ * added to a group while being removed from the Org.
  */
 export function watchEndedGroups(parts: Parts, bus: EventBus): Promise<Subscription> {
   const spec = {

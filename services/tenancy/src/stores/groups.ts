@@ -36,8 +36,8 @@ export interface GroupMember extends StoredRecord {
   readonly groupId: string;
   readonly userId: string;
   /**
-   * The id of the person's membership of the Org. Whoever is removed from the Org and invited again has another one, so
-   * that a place which was left behind gives nothing.
+   * The id of the person's membership of the Org. A person who is removed and invited again gets a new one, so that a
+   * group membership that was left behind grants nothing.
    */
   readonly orgMemberId: string;
   /** `<group>:<user>`. */

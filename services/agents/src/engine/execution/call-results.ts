@@ -77,8 +77,8 @@ export class CallResults {
   }
 
   /**
-   * Records a result that nobody waited for, once its step is closed. It is not used: only the step of an ended run
-   * takes it over, so that it says what has happened.
+   * Records the result of a call that returned after its worker lost the run, once the step is closed. No model
+   * receives it. If the run has ended, the step stores it as its own result; otherwise only as a note.
    */
   async recordLate({ id, runId }: StepRecord, result: ToolOutput): Promise<void> {
     const { store, steps, runs } = this.scope.parts;

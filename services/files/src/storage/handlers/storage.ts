@@ -125,7 +125,7 @@ async function workspacesOf(
   return { ids, owner: isAdmin ? { ...NOBODY, orgId } : NOBODY };
 }
 
-/** Returns the sums of what belongs to no workspace. */
+/** Returns the stored bytes of an owner's snapshots and templates that belong to no workspace. */
 async function commonSumsOf(parts: UsageParts, known: LRUCache<string, CommonSums>, owner: Owner): Promise<CommonSums> {
   const at = new Date().toISOString();
   if (owner === NOBODY) return { orgSnapshots: 0, templates: 0, at };

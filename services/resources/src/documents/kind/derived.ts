@@ -10,8 +10,8 @@ import type { DocumentFormat, StoredContent } from './records.js';
 /** Bytes of derived texts that a process caches. */
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 /**
- * Maximum length of a document in its own format whose payload is created without yielding, which takes some tenths of
- * a millisecond.
+ * Maximum characters of a stored document whose payload is created without yielding to other requests. This takes some
+ * tenths of a millisecond.
  */
 const CHARS_AT_ONCE = 16 * 1024;
 /** Estimated bytes of a cache entry beside its content. */

@@ -5,7 +5,7 @@ import { attr, attrText, type DocNode, INLINE, MARK_TAGS, type Mark } from '../m
 import { type Care, escapeLineStart, escapeText, formatAddress, formatCode, formatTitle, isPlain } from './escape.js';
 import { type Environment, MAX_INLINE } from './parser.js';
 
-/** The place of inline content, which determines what it may hold. */
+/** Where inline content stands: a heading or a table cell may contain less than a paragraph. */
 export type Place = 'paragraph' | 'heading' | 'cell';
 
 /** How marks are written: with Markdown's delimiters, or with tags, which work everywhere. */

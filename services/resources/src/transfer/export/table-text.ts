@@ -114,9 +114,10 @@ export async function* tableCsv(
 const FORMULA = /^(?:[=@\t\r\n＝＠]|[+＋\-－](?![\d\s().,:/%-]*$))/;
 
 /**
- * How formulas begin behind a semicolon, a tab or a line end. Spreadsheets in many languages expect semicolons between
- * cells: they take no notice of the quotation marks behind a comma, and begin a cell there. Signs begin a formula only
- * with a call, another sheet or a program behind them, since lists in texts have signs too.
+ * Matches the start of a formula after a semicolon, a tab or a line end. Spreadsheets in many languages separate cells
+ * by semicolons: they ignore quotation marks after a comma and start a new cell at a semicolon within them. A plus or
+ * minus sign counts only if a call, another sheet or a program follows, because lists in texts start with these signs
+ * too.
  */
 const LATER_FORMULA = /([;\t\r\n][ "]*)(?=[=@＝＠]|[+＋\-－][^;\t\r\n]*[(|!])/g;
 

@@ -12,7 +12,7 @@ import { type GroupPostings, tally } from './tally.js';
 import { createTop } from './top.js';
 import { exactly, type Total } from './totals.js';
 
-/** Holds the groups to match, those that raise the score, and those to exclude. */
+/** The patterns of a search: groups to match, patterns that raise the score, and patterns to exclude. */
 interface SearchPatterns {
   readonly groups: readonly GroupPatterns[];
   readonly boosts: readonly Patterns[];

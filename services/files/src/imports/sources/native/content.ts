@@ -21,9 +21,9 @@ const SNAPSHOT_BYTES = 32 * 1024 * 1024;
 const STATE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Converts a resource to the content that the tree takes: `archive` holds what no other source provides. References use
- * the ids in the archive, and `refs` gives the link that each leads to; the import redirects these links to the new
- * resources.
+ * Converts an archived resource to the content of an imported item. `archive` contains what only archives of this
+ * product provide. Its references use the ids in the archive; `refs` has the link for each of these ids, which the
+ * import redirects to the new resource.
  */
 export async function contentOf(resource: ArchivedResource, opened: OpenedArchive): Promise<ItemContent> {
   const warnings: string[] = [];
