@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Collection, LostRace, type Store, type StoredRecord, type UnitOfWork, type Where } from './port.js';
 
 const MAX_RUNS = 12;
@@ -36,5 +37,6 @@ export async function removeAll<R extends StoredRecord>(
       return found.length;
     });
     if (removed < MAX_REMOVED) return;
+    await setImmediate();
   }
 }

@@ -1,5 +1,5 @@
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
-import { type Collection, inWork, type StoredRecord } from '@commonplace/kit/store';
+import { inWork, removeAll } from '@commonplace/kit/store';
 import { eraseMemories } from '../memories/erase.js';
 import type { Parts } from '../parts.js';
 import { cancelRun } from '../runs/cancel.js';
@@ -19,9 +19,9 @@ export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentR
       const agentId = job.record.id;
       await cancelRunsOf(parts, agentId, 'agent_deleted');
       // Active runs may still read their version; before each call they find that the agent is gone.
-      await removeAll(parts, parts.agentVersions, { agentId });
-      await removeAll(parts, parts.skillContents, { agentId });
-      await removeAll(parts, parts.agentPins, { id: agentId });
+      await removeAll(parts.store, parts.agentVersions, { agentId });
+      await removeAll(parts.store, parts.skillContents, { agentId });
+      await removeAll(parts.store, parts.agentPins, { id: agentId });
       await eraseMemories(parts, { agentId });
       await removeMcpServers(parts, agentId);
       await job.remove();
@@ -33,11 +33,11 @@ export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentR
 async function removeMcpServers(parts: RemovalParts, agentId: string): Promise<void> {
   const servers = await parts.mcpServers.find({ where: { agentId }, limit: CHUNK });
   for (const { id: serverId } of servers) {
-    await removeAll(parts, parts.mcpGrants, { serverId });
-    await removeAll(parts, parts.mcpAuthorizations, { serverId });
-    await removeAll(parts, parts.mcpClients, { serverId });
+    await removeAll(parts.store, parts.mcpGrants, { serverId });
+    await removeAll(parts.store, parts.mcpAuthorizations, { serverId });
+    await removeAll(parts.store, parts.mcpClients, { serverId });
   }
-  await removeAll(parts, parts.mcpServers, { agentId });
+  await removeAll(parts.store, parts.mcpServers, { agentId });
 }
 
 /** Cancels the runs of an agent that have not ended. */
@@ -60,22 +60,5 @@ async function cancelRunsOf(
       for (const effect of effects) effect();
     }
     if (runs.length < CHUNK) return;
-  }
-}
-
-async function removeAll<T extends StoredRecord>(
-  { store }: Pick<RemovalParts, 'store'>,
-  records: Collection<T>,
-  where: object,
-): Promise<void> {
-  for (;;) {
-    const found = await records.find({ where: where as never, anyOrder: true, limit: CHUNK });
-    await inWork(store, async (work) => {
-      for (const { id } of found) {
-        const record = await work.get(records, id);
-        if (record !== undefined) work.remove(records, record);
-      }
-    });
-    if (found.length < CHUNK) return;
   }
 }

@@ -23,17 +23,6 @@ async function expireArchive(parts: ArchiveParts, { id }: Pick<ArchiveRecord, 'i
 
 const CHUNK = 100;
 
-/** Deletes the steps that an export recorded while it ran. */
-export async function removeSteps(parts: ArchiveParts, archiveId: string): Promise<void> {
-  for (let more = true; more; ) {
-    more = await inWork(parts.store, async (work) => {
-      const steps = await parts.archiveSteps.find({ where: { archiveId }, sort: ['number'], limit: CHUNK });
-      for (const step of steps) work.remove(parts.archiveSteps, step);
-      return steps.length === CHUNK;
-    });
-  }
-}
-
 /** Deletes the bytes of up to 100 archives that have expired. Returns the number of archives found. */
 export async function expireArchives(parts: ArchiveParts): Promise<number> {
   const where = { expiresAt: { lte: new Date().toISOString() } };

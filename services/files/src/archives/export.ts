@@ -1,12 +1,12 @@
 import { isPassing } from '@commonplace/kit/errors';
 import type { HeldJob } from '@commonplace/kit/jobs';
 import type { CallOptions } from '@commonplace/kit/rpc';
+import { removeAll } from '@commonplace/kit/store';
 import type { TreePiece } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import type { Acting } from '../acting.js';
 import { blobKey } from '../domain/layout.js';
 import { actingFor } from './acting.js';
 import { streamedEntry, wholeEntry } from './entries.js';
-import { removeSteps } from './expire.js';
 import { complete, finish, startOver } from './finish.js';
 import { archiveMeter } from './meter.js';
 import type { ArchiveParts } from './parts.js';
@@ -64,7 +64,7 @@ export async function runExport(parts: ArchiveParts, hold: HeldJob<ArchiveRecord
 async function begin(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>, total: number): Promise<RunningExport> {
   const { record } = hold;
   const key = archiveKey(record.id);
-  if (record.upload === undefined) await removeSteps(parts, record.id);
+  if (record.upload === undefined) await removeAll(parts.store, parts.archiveSteps, { archiveId: record.id });
   const upload = record.upload ?? (await parts.bytes.beginParts(key));
   await hold.save({ upload, total: Math.max(total, record.resources) });
   const { resources, files, failed, faults, cursor, steps, offset, entries } = record;

@@ -1,11 +1,11 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
-import { findEach } from '@commonplace/kit/store';
+import { findEach, removeAll } from '@commonplace/kit/store';
 import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_export_service.js';
 import { measureAll } from '../blobs/measure.js';
 import { BlobMissing, type StoredBytes, WrongBytes } from '../blobs/port.js';
 import { EXPORT_DAYS } from '../config.js';
 import { wholeEntry } from './entries.js';
-import { expireEarlier, removeSteps } from './expire.js';
+import { expireEarlier } from './expire.js';
 import type { ArchiveParts } from './parts.js';
 import { type ArchiveRecord, archiveKey, type StepRecord } from './records.js';
 import { settleArchive } from './room.js';
@@ -70,7 +70,7 @@ export async function complete(parts: ArchiveParts, hold: HeldJob<ArchiveRecord>
     activeKey: undefined,
   };
   await hold.finish(change, (work) => settleArchive(parts, work, before, stored.sizeBytes));
-  await removeSteps(parts, id);
+  await removeAll(parts.store, parts.archiveSteps, { archiveId: id });
   await expireEarlier(parts, workspaceId, id);
 }
 

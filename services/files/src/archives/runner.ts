@@ -1,7 +1,8 @@
 import { createPeriodic, type HeldJob, openQueue, type Periodic, type Queue } from '@commonplace/kit/jobs';
+import { removeAll } from '@commonplace/kit/store';
 import { isAccessLost } from '@commonplace/platform/acting';
 import { isOverQuota } from '../storage/quota.js';
-import { expireArchives, removeSteps } from './expire.js';
+import { expireArchives } from './expire.js';
 import { runExport } from './export.js';
 import type { ArchiveParts } from './parts.js';
 import { type ArchiveRecord, archiveKey, archiveQueue } from './records.js';
@@ -9,7 +10,10 @@ import { releaseArchive } from './room.js';
 
 /** Exports that a process runs concurrently. */
 const CONCURRENCY = 2;
-/** Consecutive failures after which an export fails, besides those of 20 minutes in which something that it needs is unavailable. */
+/**
+ * An export fails after 8 consecutive failures. Failures because something is unavailable are counted separately: it
+ * fails after 22 of them, which take 20 minutes.
+ */
 const [MAX_FAILURES, MAX_WAITS] = [8, 22];
 const BACKOFF = { firstMs: 5_000, maxMs: 60_000 };
 const EXPIRY_INTERVAL_MS = 60_000;
@@ -67,5 +71,5 @@ async function failExport(parts: ArchiveParts, job: HeldJob<ArchiveRecord>, erro
   // The bytes are deleted only now, because another worker may have taken over the export and completed it.
   if (job.record.upload !== undefined) await parts.bytes.abortParts(archiveKey(id), job.record.upload);
   await parts.bytes.delete(archiveKey(id));
-  await removeSteps(parts, id);
+  await removeAll(parts.store, parts.archiveSteps, { archiveId: id });
 }

@@ -1,5 +1,5 @@
 import { createPeriodic, type Periodic, runEach } from '@commonplace/kit/jobs';
-import { type Collection, LostRace, type StoredRecord } from '@commonplace/kit/store';
+import { findEach, LostRace, removeAll } from '@commonplace/kit/store';
 import { disconnect } from '../acts/disconnect.js';
 import { DAY_MS } from '../config.js';
 import { purgeCredits } from '../credits/jobs/purge.js';
@@ -35,31 +35,24 @@ export async function runPurge(parts: Parts, signal?: AbortSignal): Promise<numb
       }
     });
   const removeAuthorizations = async () =>
-    removeAll(parts, parts.connectors.authorizations, await parts.connectors.staleAuthorizations(parts.now()));
+    removeAll(parts.store, parts.connectors.authorizations, { expiresAt: { lte: parts.now() } });
   await runEach([purgeOrgs, () => rewrapSecrets(parts), removeAuthorizations], async (work) => {
     if (!signal?.aborted) await work();
   });
   return purged;
 }
 
-/** Number of records that one unit of work deletes. */
+/** Number of groups that one query reads. */
 const BATCH = 500;
 
 /** Purges an Org. It deletes the Org's record last, so that an interrupted purge is found again. */
 async function purgeOrg(parts: Parts, org: Org): Promise<void> {
   for (const workspace of await parts.workspaces.ofOrg(org.id)) await purgeWorkspace(parts, workspace);
-  await removeAll(parts, parts.invitations.records, await parts.invitations.ofTenant(org.id));
-  for (;;) {
-    const members = await parts.orgMembers.records.find({ where: { orgId: org.id }, limit: BATCH });
-    if (members.length === 0) break;
-    await removeAll(parts, parts.orgMembers.records, members);
-  }
-  for (;;) {
-    const groups = await parts.groups.records.find({ where: { orgId: org.id }, limit: BATCH });
-    if (groups.length === 0) break;
-    for (const { id } of groups) await removePlaces(parts, id);
-    await removeAll(parts, parts.groups.records, groups);
-  }
+  await removeAll(parts.store, parts.invitations.records, { tenant: org.id });
+  await removeAll(parts.store, parts.orgMembers.records, { orgId: org.id });
+  const groups = parts.groups.records;
+  for await (const { id } of findEach(groups, { where: { orgId: org.id } }, BATCH)) await removePlaces(parts, id);
+  await removeAll(parts.store, groups, { orgId: org.id });
   await purgeCredits(parts.store, org.id);
   const work = parts.store.begin();
   work.remove(parts.orgs.records, org);
@@ -68,13 +61,14 @@ async function purgeOrg(parts: Parts, org: Org): Promise<void> {
 }
 
 async function purgeWorkspace(parts: Parts, workspace: Workspace): Promise<void> {
-  await removeAll(parts, parts.workspaceMembers.records, await parts.workspaceMembers.ofWorkspace(workspace.id));
-  await removeAll(parts, parts.pinLists.records, await parts.pinLists.ofWorkspace(workspace.id));
-  const { connectors } = parts;
-  await removeAll(parts, connectors.authorizations, await connectors.authorizationsIn(workspace.id));
-  await disconnectAll(parts, await connectors.connectionsIn(workspace.id));
-  await removeAll(parts, connectors.records, await connectors.ofWorkspace(workspace.id));
-  const work = parts.store.begin();
+  const { store, connectors } = parts;
+  const workspaceId = workspace.id;
+  await removeAll(store, parts.workspaceMembers.records, { workspaceId });
+  await removeAll(store, parts.pinLists.records, { workspaceId });
+  await removeAll(store, connectors.authorizations, { workspaceId });
+  await disconnectAll(parts, await connectors.connectionsIn(workspaceId));
+  await removeAll(store, connectors.records, { workspaceId });
+  const work = store.begin();
   work.remove(parts.workspaces.records, workspace);
   publishWorkspace(publishing(work), 'purged', workspace);
   await work.commit();
@@ -87,18 +81,6 @@ async function disconnectAll(parts: Parts, connections: readonly Connection[]): 
   for (let from = 0; from < connections.length; from += CONNECTIONS) {
     const work = parts.store.begin();
     await disconnect(parts, publishing(work), connections.slice(from, from + CONNECTIONS));
-    await work.commit();
-  }
-}
-
-async function removeAll<T extends StoredRecord>(
-  { store }: Parts,
-  collection: Collection<T>,
-  records: readonly T[],
-): Promise<void> {
-  for (let from = 0; from < records.length; from += BATCH) {
-    const work = store.begin();
-    for (const record of records.slice(from, from + BATCH)) work.remove(collection, record);
     await work.commit();
   }
 }

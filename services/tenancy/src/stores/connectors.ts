@@ -95,9 +95,6 @@ export interface Connectors {
   connectionsOfPerson(userId: string, tenant?: string): Promise<Connection[]>;
   connectionOfPerson(connectorId: string, userId: string): Promise<Connection | undefined>;
   authorizationsOf(connectorId: string): Promise<Authorization[]>;
-  authorizationsIn(workspaceId: string): Promise<Authorization[]>;
-  /** Returns the authorizations that expired at `now` or before. */
-  staleAuthorizations(now: string): Promise<Authorization[]>;
 }
 
 export function connectionKey(connectorId: string, userId: string): string {
@@ -124,7 +121,5 @@ export function createConnectors(
     connectionOfPerson: (connectorId, userId) =>
       findOne(connections, { personKey: connectionKey(connectorId, userId) }),
     authorizationsOf: (connectorId) => findAllWhere(authorizations, { connectorId }),
-    authorizationsIn: (workspaceId) => findAllWhere(authorizations, { workspaceId }),
-    staleAuthorizations: (now) => findAllWhere(authorizations, { expiresAt: { lte: now } }),
   };
 }

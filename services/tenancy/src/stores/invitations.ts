@@ -45,7 +45,6 @@ export interface Invitations {
   ofAddress(email: string, now: string): Promise<Invitation[]>;
   ofOrgMember(orgMemberId: string): Promise<Invitation[]>;
   ofWorkspaceMember(workspaceMemberId: string): Promise<Invitation[]>;
-  ofTenant(tenant: string): Promise<Invitation[]>;
 }
 
 export function createInvitations(records: Collection<Invitation>): Invitations {
@@ -61,6 +60,5 @@ export function createInvitations(records: Collection<Invitation>): Invitations 
     },
     ofOrgMember: (orgMemberId) => findAllWhere(records, { orgMemberId }),
     ofWorkspaceMember: (workspaceMemberId) => findAllWhere(records, { workspaceMemberId }),
-    ofTenant: (tenant) => findAllWhere(records, { tenant }),
   };
 }

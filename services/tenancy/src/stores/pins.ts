@@ -61,7 +61,6 @@ export function pinListId(workspaceId: string, visibility: PinVisibility, userId
 
 export interface PinLists {
   readonly records: Collection<PinList>;
-  ofWorkspace(workspaceId: string): Promise<PinList[]>;
   /** Returns the lists that contain at least one of the given items. */
   withItems(itemIds: readonly string[]): Promise<PinList[]>;
 }
@@ -69,7 +68,6 @@ export interface PinLists {
 export function createPinLists(records: Collection<PinList>): PinLists {
   return {
     records,
-    ofWorkspace: (workspaceId) => findAllWhere(records, { workspaceId }),
     withItems: (itemIds) => findAllWhere(records, { itemIds: { containsAny: itemIds } }),
   };
 }

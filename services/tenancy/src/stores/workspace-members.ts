@@ -65,7 +65,6 @@ export interface WorkspaceMembers {
   inOrg(userId: string, orgId: string): Promise<WorkspaceMember[]>;
   /** Returns the active owners, oldest first. */
   owners(workspaceId: string): Promise<WorkspaceMember[]>;
-  ofWorkspace(workspaceId: string): Promise<WorkspaceMember[]>;
   /** Returns the number of active members by workspace id. `guests` restricts it to those who get no default role. */
   countActive(workspaceIds: readonly string[], guests: boolean): Promise<Map<string, number>>;
 }
@@ -82,7 +81,6 @@ export function createWorkspaceMembers(records: Collection<WorkspaceMember>): Wo
     activeOf: (userId) => findAllWhere(records, { userId, status: 'active' }),
     inOrg: (userId, orgId) => findAllWhere(records, { userId, orgId }),
     owners: (workspaceId) => findAllWhere(records, { workspaceId, status: 'active', role: 'owner' }),
-    ofWorkspace: (workspaceId) => findAllWhere(records, { workspaceId }),
     countActive: (workspaceIds, guests) => {
       const active = { workspaceId: { in: workspaceIds }, status: 'active' } as const;
       return records.countBy('workspaceId', guests ? { ...active, guest: true } : active);
