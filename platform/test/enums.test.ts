@@ -2,13 +2,20 @@ import { ImportSourceType } from '@commonplace/proto/files/v1/import.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
-import { enumName } from '../src/enums/index.js';
+import { enumName, namesByValue, valuesByName } from '../src/enums/index.js';
 import { isOrgRoleAtLeast, isWorkspaceRoleAtLeast } from '../src/memberships/index.js';
 
 test('the name of an enum value has no prefix and is in lower case', () => {
   const name: 'document' = enumName(ResourceType.DOCUMENT, 'RESOURCE_TYPE');
   expect(name).toBe('document');
   expect(enumName(ImportSourceType.MARKDOWN_ZIP, 'IMPORT_SOURCE_TYPE')).toBe('markdown_zip');
+});
+
+test('the values of an enum are known by the names that records store, and the other way round', () => {
+  const role: WorkspaceRole.EDITOR = valuesByName(WorkspaceRole).editor;
+  expect(role).toBe(WorkspaceRole.EDITOR);
+  expect(namesByValue(ImportSourceType)[ImportSourceType.MARKDOWN_ZIP]).toBe('markdown_zip');
+  expect(Object.keys({ ...valuesByName(OrgRole), ...namesByValue(OrgRole) })).not.toContain('unspecified');
 });
 
 describe('workspace roles', () => {

@@ -1,6 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
-import { ACTOR_TYPES, actorMessage } from '@commonplace/platform/actors';
-import type { Actor as ActorMessage } from '@commonplace/proto/api/v1/actor.js';
+import { actorMessage } from '@commonplace/platform/actors';
+import { namesByValue, valuesByName } from '@commonplace/platform/enums';
+import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
   AccessMode,
   AccessSource,
@@ -16,57 +17,31 @@ import { type NodeType, parentId } from './domain/node.js';
 import { may, type Role } from './domain/role.js';
 import { blockedBy, type Seen } from './policy.js';
 
-export const TYPES: Record<NodeType, ResourceType> = {
-  document: ResourceType.DOCUMENT,
-  table: ResourceType.TABLE,
-  artifact: ResourceType.ARTIFACT,
-  folder: ResourceType.FOLDER,
-  file: ResourceType.FILE,
-};
+export const TYPES: Record<NodeType, ResourceType> = valuesByName(ResourceType);
 
-const BY_TYPE = new Map(Object.entries(TYPES).map(([name, type]) => [type, name as NodeType]));
+const TYPE_NAMES: Partial<Record<ResourceType, NodeType>> = namesByValue(ResourceType);
 
 /** Returns the stored name of a resource type; undefined if none was given. */
-export function nodeType(type: ResourceType): NodeType | undefined {
-  return BY_TYPE.get(type);
-}
+export const nodeType = (type: ResourceType): NodeType | undefined => TYPE_NAMES[type];
 
-const ROLE_MESSAGES: Record<Role, ResourceRole> = {
-  viewer: ResourceRole.VIEWER,
-  commenter: ResourceRole.COMMENTER,
-  editor: ResourceRole.EDITOR,
-  manager: ResourceRole.MANAGER,
-  owner: ResourceRole.OWNER,
-};
+const ROLE_MESSAGES: Record<Role, ResourceRole> = valuesByName(ResourceRole);
+const ROLE_NAMES: Partial<Record<ResourceRole, Role>> = namesByValue(ResourceRole);
 
-export function roleMessage(role: Role): ResourceRole {
-  return ROLE_MESSAGES[role];
-}
-
-const ROLES_BY_MESSAGE = new Map(Object.entries(ROLE_MESSAGES).map(([role, message]) => [message, role as Role]));
+export const roleMessage = (role: Role): ResourceRole => ROLE_MESSAGES[role];
 
 /** Returns the stored name of a role; undefined if none was given. */
-export function roleNamed(role: ResourceRole): Role | undefined {
-  return ROLES_BY_MESSAGE.get(role);
-}
+export const roleNamed = (role: ResourceRole): Role | undefined => ROLE_NAMES[role];
 
-const BY_ACTOR_TYPE = new Map(Object.entries(ACTOR_TYPES).map(([name, type]) => [type, name as Actor['type']]));
+const ACTOR_TYPE_NAMES: Partial<Record<ActorType, Actor['type']>> = namesByValue(ActorType);
 
 /** Returns an actor as records store it. */
 export function actorFrom({ type, id, name }: ActorMessage): Actor {
-  return { type: BY_ACTOR_TYPE.get(type) ?? 'system', id, name };
+  return { type: ACTOR_TYPE_NAMES[type] ?? 'system', id, name };
 }
 
-const SOURCES: Record<Seen['access']['source'], AccessSource> = {
-  workspace: AccessSource.WORKSPACE,
-  direct: AccessSource.DIRECT,
-  ancestor: AccessSource.ANCESTOR,
-  org: AccessSource.ORG,
-  link: AccessSource.LINK,
-  agent: AccessSource.AGENT,
-};
+const SOURCES: Record<Seen['access']['source'], AccessSource> = valuesByName(AccessSource);
 
-const BLOCKS = { archived: BlockedBy.ARCHIVED, locked: BlockedBy.LOCKED, trashed: BlockedBy.TRASHED };
+const BLOCKS = valuesByName(BlockedBy);
 
 /** Returns the message of the caller's access to a node, with its source and what blocks writing. */
 export function accessMessage(seen: Seen): ResolvedAccess {

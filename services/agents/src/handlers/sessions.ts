@@ -2,6 +2,7 @@ import { AppError, type Fault, invalidField, invalidFields, NotFound } from '@co
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, replaceChanged, type Where } from '@commonplace/kit/store';
+import { namesByValue } from '@commonplace/platform/enums';
 import { WorkspaceRequired } from '@commonplace/platform/memberships';
 import { type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
@@ -203,10 +204,7 @@ function requireSamePlace(
   }
 }
 
-const VISIBILITIES: Partial<Record<ChatVisibility, SessionRecord['visibility']>> = {
-  [ChatVisibility.PRIVATE]: 'private',
-  [ChatVisibility.WORKSPACE]: 'workspace',
-};
+const VISIBILITIES: Partial<Record<ChatVisibility, SessionRecord['visibility']>> = namesByValue(ChatVisibility);
 
 const visibilityOf = (visibility: ChatVisibility) => VISIBILITIES[visibility];
 

@@ -1,5 +1,6 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { type Guard, UrlNotAllowed } from '@commonplace/kit/fetch';
+import { namesByValue } from '@commonplace/platform/enums';
 import {
   type McpAuthInput,
   McpAuthType,
@@ -84,12 +85,7 @@ export function readAuth(input: McpAuthInput | undefined): ReadAuth {
   };
 }
 
-const TYPES: Partial<Record<McpAuthType, McpAuthTerms['type']>> = {
-  [McpAuthType.NONE]: 'none',
-  [McpAuthType.BEARER]: 'bearer',
-  [McpAuthType.HEADER]: 'header',
-  [McpAuthType.OAUTH2]: 'oauth2',
-};
+const TYPES: Partial<Record<McpAuthType, McpAuthTerms['type']>> = namesByValue(McpAuthType);
 
 const FIELDS: Record<McpAuthTerms['type'], { readonly required: readonly string[]; readonly all: readonly string[] }> =
   {

@@ -1,13 +1,10 @@
+import { valuesByName } from '@commonplace/platform/enums';
 import { type Model, ModelKind, ModelModality, ModelStatus } from '@commonplace/proto/agents/v1/model_service.js';
 import { type EmbeddingModel, EmbeddingModelStatus } from '@commonplace/proto/search/v1/embedding_model_service.js';
 import { creditsOf } from '../models/model-list.js';
 import type { ModelInfo, ModelStatus as Status } from '../models/port.js';
 
-const STATUS: Record<Status, ModelStatus> = {
-  available: ModelStatus.AVAILABLE,
-  degraded: ModelStatus.DEGRADED,
-  unavailable: ModelStatus.UNAVAILABLE,
-};
+const STATUS: Record<Status, ModelStatus> = valuesByName(ModelStatus);
 
 const EMBEDDING_STATUS: Partial<Record<EmbeddingModelStatus, ModelStatus>> = {
   [EmbeddingModelStatus.AVAILABLE]: ModelStatus.AVAILABLE,

@@ -2,6 +2,7 @@ import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors
 import { jsonBytes } from '@commonplace/kit/json';
 import { isTimezone } from '@commonplace/kit/timezone';
 import { foldName } from '@commonplace/kit/words';
+import { namesByValue } from '@commonplace/platform/enums';
 import {
   DeliveryTargetType,
   ScheduleCatchup,
@@ -266,17 +267,8 @@ function checkCron(
 
 // ---- enums
 
-const OVERLAPS: Readonly<Partial<Record<ScheduleOverlap, Overlap>>> = {
-  [ScheduleOverlap.SKIP]: 'skip',
-  [ScheduleOverlap.BUFFER_ONE]: 'buffer_one',
-  [ScheduleOverlap.ALLOW]: 'allow',
-  [ScheduleOverlap.CANCEL_PREVIOUS]: 'cancel_previous',
-};
-const CATCHUPS: Readonly<Partial<Record<ScheduleCatchup, Catchup>>> = {
-  [ScheduleCatchup.NONE]: 'none',
-  [ScheduleCatchup.LATEST]: 'latest',
-  [ScheduleCatchup.ALL]: 'all',
-};
+const OVERLAPS: Readonly<Partial<Record<ScheduleOverlap, Overlap>>> = namesByValue(ScheduleOverlap);
+const CATCHUPS: Readonly<Partial<Record<ScheduleCatchup, Catchup>>> = namesByValue(ScheduleCatchup);
 const FOR_AGENTS = 'is for agents; an automation sends messages by its actions.';
 
 function deliveryIn(

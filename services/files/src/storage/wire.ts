@@ -1,13 +1,8 @@
+import { valuesByName } from '@commonplace/platform/enums';
 import { type File, FileStatus } from '@commonplace/proto/files/v1/file.js';
 import type { FileRecord, FileState, Version } from './records.js';
 
-export const STATUSES: Record<FileState, FileStatus> = {
-  pending_upload: FileStatus.PENDING_UPLOAD,
-  processing: FileStatus.PROCESSING,
-  ready: FileStatus.READY,
-  failed: FileStatus.FAILED,
-  expired: FileStatus.EXPIRED,
-};
+export const STATUSES: Record<FileState, FileStatus> = valuesByName(FileStatus);
 
 /** Converts a file to its message for clients, with its current version if it has one. */
 export function fileMessage(file: FileRecord, version: Version | undefined): File {

@@ -1,12 +1,8 @@
+import { valuesByName } from '@commonplace/platform/enums';
 import { type ApiKey, ApiKeyStatus, ApiKeyType } from '@commonplace/proto/identity/v1/api_key_service.js';
 import { type ApiKeyRecord, type KeyStatus, statusOf } from '../stores/api-keys.js';
 
-const STATUSES: Record<KeyStatus, ApiKeyStatus> = {
-  active: ApiKeyStatus.ACTIVE,
-  suspended: ApiKeyStatus.SUSPENDED,
-  revoked: ApiKeyStatus.REVOKED,
-  expired: ApiKeyStatus.EXPIRED,
-};
+const STATUSES: Record<KeyStatus, ApiKeyStatus> = valuesByName(ApiKeyStatus);
 
 /** Returns the status that a list is filtered by; undefined for none. */
 export function keyStatusOf(status: ApiKeyStatus): KeyStatus | undefined {

@@ -1,6 +1,7 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import { findPage, type Where } from '@commonplace/kit/store';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   type AuditEvent,
   type AuditEventService,
@@ -36,11 +37,7 @@ export function createAuditHandlers(parts: AuditWriteParts & DenialParts): Handl
   };
 }
 
-const OUTCOMES: Record<Outcome, AuditOutcome> = {
-  success: AuditOutcome.SUCCESS,
-  denied: AuditOutcome.DENIED,
-  failure: AuditOutcome.FAILURE,
-};
+const OUTCOMES: Record<Outcome, AuditOutcome> = valuesByName(AuditOutcome);
 
 function filterOf({ action, targetId, from, to, outcome }: ListAuditEventsRequest): Where<AuditRecord>[] {
   if (action !== undefined && !ACTION.test(action)) {

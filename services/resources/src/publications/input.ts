@@ -1,4 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { namesByValue } from '@commonplace/platform/enums';
 import { PublicationMode, PublicationVisibility } from '@commonplace/proto/resources/v1/publication.js';
 import type { PublishResourceRequest } from '@commonplace/proto/resources/v1/publication_service.js';
 import { requireDomain } from './domain-names.js';
@@ -37,15 +38,8 @@ export const DEFAULTS: Settings = {
   mode: 'live',
 };
 
-const VISIBILITIES: Partial<Record<PublicationVisibility, Visibility>> = {
-  [PublicationVisibility.PUBLIC]: 'public',
-  [PublicationVisibility.UNLISTED]: 'unlisted',
-  [PublicationVisibility.PASSWORD]: 'password',
-};
-const MODES: Partial<Record<PublicationMode, Mode>> = {
-  [PublicationMode.LIVE]: 'live',
-  [PublicationMode.PINNED]: 'pinned',
-};
+const VISIBILITIES: Partial<Record<PublicationVisibility, Visibility>> = namesByValue(PublicationVisibility);
+const MODES: Partial<Record<PublicationMode, Mode>> = namesByValue(PublicationMode);
 
 interface ReadInput {
   readonly settings: Settings;

@@ -1,5 +1,6 @@
 import { reachesWorkspace } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { valuesByName } from '@commonplace/platform/enums';
 import { type AccessibleResource, UntrustedAuthor } from '@commonplace/proto/resources/v1/index_service.js';
 import { reachOfGrants } from '../domain/access.js';
 import type { Node, UntrustedWriter } from '../domain/node.js';
@@ -46,13 +47,7 @@ export async function accessible(
   return found;
 }
 
-const AUTHORS: Readonly<Record<UntrustedWriter, UntrustedAuthor>> = {
-  guest: UntrustedAuthor.GUEST,
-  agent: UntrustedAuthor.AGENT,
-  form: UntrustedAuthor.FORM,
-  import: UntrustedAuthor.IMPORT,
-  file: UntrustedAuthor.FILE,
-};
+const AUTHORS: Readonly<Record<UntrustedWriter, UntrustedAuthor>> = valuesByName(UntrustedAuthor);
 
 /** Returns whether a node has readers outside of its boundary, by a grant below the boundary or by a publication. */
 function isShared(node: Node, loaded: ReadonlyMap<string, Node>): boolean {

@@ -1,5 +1,6 @@
 import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
 import { actorMessage } from '@commonplace/platform/actors';
+import { namesByValue, valuesByName } from '@commonplace/platform/enums';
 import {
   type AccessRequest as AccessRequestMessage,
   AccessRequestStatus,
@@ -14,19 +15,11 @@ import { roleMessage } from '../wire.js';
 import type { SharingParts } from './parts.js';
 import { type AccessRequest, statusAt } from './request-records.js';
 
-const STATUSES = {
-  pending: AccessRequestStatus.PENDING,
-  approved: AccessRequestStatus.APPROVED,
-  denied: AccessRequestStatus.DENIED,
-  canceled: AccessRequestStatus.CANCELED,
-  expired: AccessRequestStatus.EXPIRED,
-} as const;
-const BY_STATUS = new Map(Object.entries(STATUSES).map(([name, status]) => [status, name as AccessRequest['status']]));
+const STATUSES = valuesByName(AccessRequestStatus);
+const STATUS_NAMES: Partial<Record<AccessRequestStatus, AccessRequest['status']>> = namesByValue(AccessRequestStatus);
 
 /** Returns the stored name of a status; undefined if none was given. */
-export function statusNamed(status: AccessRequestStatus): AccessRequest['status'] | undefined {
-  return (BY_STATUS as ReadonlyMap<AccessRequestStatus, AccessRequest['status']>).get(status);
-}
+export const statusNamed = (status: AccessRequestStatus) => STATUS_NAMES[status];
 
 /** Returns the message of a request as of a time (RFC 3339). */
 export function requestMessage(record: AccessRequest, now: string, permission?: Permission): AccessRequestMessage {

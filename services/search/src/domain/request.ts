@@ -1,5 +1,6 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
 import { isLongerThan } from '@commonplace/kit/words';
+import { namesByValue, valuesByName } from '@commonplace/platform/enums';
 import type { GetSearchFilterRequest, SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
@@ -120,20 +121,12 @@ function modeOf(mode: SearchMode): Search['mode'] {
   return mode === SearchMode.SEMANTIC ? 'semantic' : 'hybrid';
 }
 
-const FACETS: Partial<Record<SearchFacet, FacetName>> = {
-  [SearchFacet.TYPE]: 'type',
-  [SearchFacet.WORKSPACE]: 'workspace',
-  [SearchFacet.TAG]: 'tag',
-  [SearchFacet.CREATED_BY]: 'created_by',
-};
+const FACETS: Partial<Record<SearchFacet, FacetName>> = namesByValue(SearchFacet);
 
-const TYPES: Readonly<Record<string, ResourceType>> = {
-  document: ResourceType.DOCUMENT,
-  table: ResourceType.TABLE,
-  artifact: ResourceType.ARTIFACT,
-  folder: ResourceType.FOLDER,
-  file: ResourceType.FILE,
-} satisfies Record<(typeof QUERY_TYPES)[number], ResourceType>;
+const TYPES: Readonly<Record<string, ResourceType>> = valuesByName(ResourceType) satisfies Record<
+  (typeof QUERY_TYPES)[number],
+  ResourceType
+>;
 
 function typeNamed(name: string): ResourceType {
   return TYPES[name] ?? ResourceType.UNSPECIFIED;

@@ -1,4 +1,5 @@
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   SearchMode,
   type SearchRequest,
@@ -83,11 +84,7 @@ interface Answer {
   readonly incomplete?: boolean;
 }
 
-const MODES = {
-  keyword: SearchMode.KEYWORD,
-  semantic: SearchMode.SEMANTIC,
-  hybrid: SearchMode.HYBRID,
-};
+const MODES = valuesByName(SearchMode);
 
 async function answer(parts: SearchParts, question: Question, context: CallContext): Promise<Answer> {
   const { request } = question;

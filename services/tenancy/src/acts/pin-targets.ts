@@ -1,4 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
+import { namesByValue } from '@commonplace/platform/enums';
 import { ambiguousTarget } from '@commonplace/platform/pins';
 import {
   PinItemType,
@@ -13,13 +14,7 @@ interface NamedItem {
   readonly item?: PinTarget | undefined;
 }
 
-const TYPES: Partial<Record<PinItemType, ItemType>> = {
-  [PinItemType.RESOURCE]: 'resource',
-  [PinItemType.AGENT]: 'agent',
-  [PinItemType.CHAT_SESSION]: 'chat_session',
-  [PinItemType.IM_CONVERSATION]: 'im_conversation',
-  [PinItemType.AUTOMATION]: 'automation',
-};
+const TYPES: Partial<Record<PinItemType, ItemType>> = namesByValue(PinItemType);
 
 /** Returns the item that a request names, or undefined. Throws if it names two. */
 export function namedItem({ resourceId, item }: NamedItem): ItemRef | undefined {

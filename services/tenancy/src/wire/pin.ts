@@ -1,4 +1,5 @@
 import { actorMessage } from '@commonplace/platform/actors';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   PinItemType,
   type Pin as PinMessage,
@@ -6,13 +7,7 @@ import {
 } from '@commonplace/proto/tenancy/v1/pin_service.js';
 import type { FoundList, ItemType, PinEntry, ReadableItem } from '../stores/pins.js';
 
-const TYPES: Readonly<Record<ItemType, PinItemType>> = {
-  resource: PinItemType.RESOURCE,
-  agent: PinItemType.AGENT,
-  chat_session: PinItemType.CHAT_SESSION,
-  im_conversation: PinItemType.IM_CONVERSATION,
-  automation: PinItemType.AUTOMATION,
-};
+const TYPES: Readonly<Record<ItemType, PinItemType>> = valuesByName(PinItemType);
 
 /** The items that a person may read. */
 interface Items {

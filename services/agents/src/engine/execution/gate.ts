@@ -1,3 +1,4 @@
+import { namesByValue } from '@commonplace/platform/enums';
 import { AgentApprovalMinimum } from '@commonplace/proto/tenancy/v1/org.js';
 import {
   canBeRemembered,
@@ -120,7 +121,5 @@ export class Gate {
   }
 }
 
-const POLICY_MINIMUMS: Readonly<Partial<Record<AgentApprovalMinimum, 'risky' | 'always'>>> = {
-  [AgentApprovalMinimum.RISKY]: 'risky',
-  [AgentApprovalMinimum.ALWAYS]: 'always',
-};
+const POLICY_MINIMUMS: Readonly<Partial<Record<AgentApprovalMinimum, 'risky' | 'always'>>> =
+  namesByValue(AgentApprovalMinimum);

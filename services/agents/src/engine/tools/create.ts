@@ -1,3 +1,4 @@
+import { valuesByName } from '@commonplace/platform/enums';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { CreateResourceRequest } from '@commonplace/proto/resources/v1/resource_service.js';
 import type { Parts } from '../../parts.js';
@@ -11,11 +12,7 @@ import { MAX_TEXT_LENGTH } from './write.js';
 const TYPES = ['document', 'folder', 'table'] as const;
 type Type = (typeof TYPES)[number];
 
-const RESOURCE_TYPES: Readonly<Record<Type, ResourceType>> = {
-  document: ResourceType.DOCUMENT,
-  folder: ResourceType.FOLDER,
-  table: ResourceType.TABLE,
-};
+const RESOURCE_TYPES: Readonly<Record<Type, ResourceType>> = valuesByName(ResourceType);
 
 const MAX_COLUMNS = 200;
 /** Maximum number of rows that one call writes. */

@@ -1,4 +1,5 @@
 import { isObject } from '@commonplace/kit/json';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   ContentFormat,
   ContentMode,
@@ -105,12 +106,7 @@ const TITLES: Readonly<Record<Mode, string>> = {
   replace: 'Replace the text of',
 };
 
-const CONTENT_MODES: Readonly<Record<Mode, ContentMode>> = {
-  edit: ContentMode.EDIT,
-  append: ContentMode.APPEND,
-  prepend: ContentMode.PREPEND,
-  replace: ContentMode.REPLACE,
-};
+const CONTENT_MODES: Readonly<Record<Mode, ContentMode>> = valuesByName(ContentMode);
 
 function readArguments(args: Arguments): WriteArguments {
   const mode = oneOf(args, 'mode', MODES);

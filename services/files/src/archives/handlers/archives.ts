@@ -2,6 +2,7 @@ import { newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import { traceparentNow } from '@commonplace/kit/telemetry';
 import { actorMessage } from '@commonplace/platform/actors';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   type Archive,
   ArchiveFormat,
@@ -94,19 +95,8 @@ function includeOf(include: ArchiveInclude | undefined): Include {
   return { files, comments, snapshots, permissions };
 }
 
-const STATES: Record<ArchiveState, ArchiveStatus> = {
-  queued: ArchiveStatus.QUEUED,
-  running: ArchiveStatus.RUNNING,
-  completed: ArchiveStatus.COMPLETED,
-  completed_with_errors: ArchiveStatus.COMPLETED_WITH_ERRORS,
-  failed: ArchiveStatus.FAILED,
-  expired: ArchiveStatus.EXPIRED,
-};
-const FORMAT_NAMES: Record<Format, ArchiveFormat> = {
-  native: ArchiveFormat.NATIVE,
-  markdown: ArchiveFormat.MARKDOWN,
-  html: ArchiveFormat.HTML,
-};
+const STATES: Record<ArchiveState, ArchiveStatus> = valuesByName(ArchiveStatus);
+const FORMAT_NAMES: Record<Format, ArchiveFormat> = valuesByName(ArchiveFormat);
 
 async function archiveMessage(parts: ArchiveParts, record: ArchiveRecord): Promise<Archive> {
   const { id, format, status, include, error, createdBy, createdAt, startedAt, finishedAt, attempt } = record;

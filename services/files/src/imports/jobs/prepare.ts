@@ -1,3 +1,4 @@
+import { valuesByName } from '@commonplace/platform/enums';
 import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import { AccessMode, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
@@ -32,13 +33,7 @@ export interface RefusedItem {
   readonly resourceId?: string;
 }
 
-const TYPES: Record<ItemKind, ResourceType> = {
-  folder: ResourceType.FOLDER,
-  document: ResourceType.DOCUMENT,
-  table: ResourceType.TABLE,
-  artifact: ResourceType.ARTIFACT,
-  file: ResourceType.FILE,
-};
+const TYPES: Record<ItemKind, ResourceType> = valuesByName(ResourceType);
 
 /**
  * Reads an item and redirects its links. Returns the result of an item that is skipped or fails; throws a fault of the

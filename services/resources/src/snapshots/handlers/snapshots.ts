@@ -3,6 +3,7 @@ import { isUuid } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { requireCursor } from '@commonplace/kit/store';
 import { actorMessage } from '@commonplace/platform/actors';
+import { namesByValue, valuesByName } from '@commonplace/platform/enums';
 import { CellFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import {
   type ContentDiff,
@@ -33,7 +34,7 @@ export function createSnapshotHandlers(parts: SnapshotParts): Handlers<SnapshotS
     async listSnapshots(request, context) {
       const { node } = await see(request.resourceId, context);
       requireSnapshots(parts, node);
-      const { items, page } = await listSnapshots(snapshots, request, reasonFrom(request.reason));
+      const { items, page } = await listSnapshots(snapshots, request, REASON_NAMES[request.reason]);
       return { items: items.map(snapshotMessage), page };
     },
 
@@ -103,20 +104,9 @@ async function diffTo(
   return { to, contentVersion: other?.contentVersion ?? node.contentVersion, ...diff };
 }
 
-const REASONS: Record<SnapshotReason, ReasonMessage> = {
-  manual: ReasonMessage.MANUAL,
-  auto: ReasonMessage.AUTO,
-  before_replace: ReasonMessage.BEFORE_REPLACE,
-  before_restore: ReasonMessage.BEFORE_RESTORE,
-  import: ReasonMessage.IMPORT,
-  agent_run: ReasonMessage.AGENT_RUN,
-};
+const REASONS: Record<SnapshotReason, ReasonMessage> = valuesByName(ReasonMessage);
 
-const BY_MESSAGE = new Map(Object.entries(REASONS).map(([reason, message]) => [message, reason as SnapshotReason]));
-
-function reasonFrom(message: ReasonMessage): SnapshotReason | undefined {
-  return BY_MESSAGE.get(message);
-}
+const REASON_NAMES: Partial<Record<ReasonMessage, SnapshotReason>> = namesByValue(ReasonMessage);
 
 function snapshotMessage(snapshot: SnapshotRecord): Snapshot {
   return {

@@ -2,6 +2,7 @@ import { type Caller, credentialOutOfScope } from '@commonplace/kit/auth';
 import { invalidField } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
 import { findPage, replaceChanged, requireCursor, type Where } from '@commonplace/kit/store';
+import { namesByValue } from '@commonplace/platform/enums';
 import {
   type CreditService,
   CreditView,
@@ -82,11 +83,7 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
   };
 }
 
-const GRANULARITIES: { readonly [G in UsageGranularity]?: Granularity } = {
-  [UsageGranularity.HOUR]: 'hour',
-  [UsageGranularity.DAY]: 'day',
-  [UsageGranularity.MONTH]: 'month',
-};
+const GRANULARITIES: { readonly [G in UsageGranularity]?: Granularity } = namesByValue(UsageGranularity);
 const DIMENSIONS: { readonly [G in UsageGroupBy]?: Dimension } = {
   [UsageGroupBy.FEATURE]: 'feature',
   [UsageGroupBy.MODEL]: 'model',

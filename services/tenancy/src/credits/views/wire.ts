@@ -1,3 +1,4 @@
+import { namesByValue, valuesByName } from '@commonplace/platform/enums';
 import {
   CapState as CapStateMessage,
   CreditGrantKind,
@@ -20,46 +21,16 @@ import type { CapState } from '../domain/caps.js';
 import { fullTerms } from '../domain/settings.js';
 import type { Attribution, Key, LedgerRecord, ReservationRecord, SourceType, UsageSettingsRecord } from '../records.js';
 
-const SOURCES: Readonly<Record<SourceType, CreditSource>> = {
-  agent_run: CreditSource.AGENT_RUN,
-  chat: CreditSource.CHAT,
-  search: CreditSource.SEARCH,
-  embedding: CreditSource.EMBEDDING,
-  import: CreditSource.IMPORT,
-  automation: CreditSource.AUTOMATION,
-  manual: CreditSource.MANUAL,
-};
-const ENTRY_KINDS: Readonly<Record<EntryKind, LedgerEntryKind>> = {
-  grant: LedgerEntryKind.GRANT,
-  reserve: LedgerEntryKind.RESERVE,
-  consume: LedgerEntryKind.CONSUME,
-  release: LedgerEntryKind.RELEASE,
-  expire: LedgerEntryKind.EXPIRE,
-  refund: LedgerEntryKind.REFUND,
-  adjustment: LedgerEntryKind.ADJUSTMENT,
-};
-const GRANT_KINDS: Readonly<Record<GrantKind, CreditGrantKind>> = {
-  plan: CreditGrantKind.PLAN,
-  topup: CreditGrantKind.TOPUP,
-  promo: CreditGrantKind.PROMO,
-  adjustment: CreditGrantKind.ADJUSTMENT,
-};
-const CAP_STATES: Readonly<Record<CapState, CapStateMessage>> = {
-  ok: CapStateMessage.OK,
-  warning: CapStateMessage.WARNING,
-  reached: CapStateMessage.REACHED,
-  overage: CapStateMessage.OVERAGE,
-};
-const STATES: Readonly<Record<ReservationRecord['state'], ReservationState>> = {
-  open: ReservationState.OPEN,
-  settled: ReservationState.SETTLED,
-  released: ReservationState.RELEASED,
-};
+const SOURCES: Readonly<Record<SourceType, CreditSource>> = valuesByName(CreditSource);
+const ENTRY_KINDS: Readonly<Record<EntryKind, LedgerEntryKind>> = valuesByName(LedgerEntryKind);
+const GRANT_KINDS: Readonly<Record<GrantKind, CreditGrantKind>> = valuesByName(CreditGrantKind);
+const CAP_STATES: Readonly<Record<CapState, CapStateMessage>> = valuesByName(CapStateMessage);
+const STATES: Readonly<Record<ReservationRecord['state'], ReservationState>> = valuesByName(ReservationState);
+
+const SOURCE_NAMES: Readonly<Partial<Record<CreditSource, SourceType>>> = namesByValue(CreditSource);
 
 /** Returns the name of a source; undefined for one that is not given. */
-export function sourceOf(source: CreditSource): SourceType | undefined {
-  return (Object.keys(SOURCES) as SourceType[]).find((name) => SOURCES[name] === source);
-}
+export const sourceOf = (source: CreditSource): SourceType | undefined => SOURCE_NAMES[source];
 
 export function toTenant(orgId: string | undefined): GetCreditsResponse['tenant'] {
   return { type: orgId === undefined ? CreditTenantType.PERSONAL : CreditTenantType.ORG, orgId };
