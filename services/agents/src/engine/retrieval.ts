@@ -1,9 +1,19 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallOptions } from '@commonplace/kit/rpc';
-import { CellFormat, type Content, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
+import {
+  CellFormat,
+  type Content,
+  ContentFormat,
+  GetContentRequest,
+} from '@commonplace/proto/resources/v1/content_service.js';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
-import { SearchGrouping, type SearchItem, SearchMode } from '@commonplace/proto/search/v1/search_service.js';
+import {
+  SearchGrouping,
+  type SearchItem,
+  SearchMode,
+  SearchRequest,
+} from '@commonplace/proto/search/v1/search_service.js';
 import {
   locate,
   matches,
@@ -180,31 +190,9 @@ const UNREADABLE: ReadonlySet<AppError['code']> = new Set([
   'ABORTED',
 ]);
 
-const NO_FILTER = {
-  types: [],
-  parentId: undefined,
-  createdBy: [],
-  updatedAfter: undefined,
-  updatedBefore: undefined,
-  metadata: Buffer.alloc(0),
-  in: [],
-  includeArchived: false,
-  alpha: undefined,
-  minScore: undefined,
-  facets: [],
-  highlight: true,
-  tagIds: [],
-};
+const NO_FILTER = SearchRequest.fromPartial({ highlight: true });
 
-const NO_CONTENT_FILTER = {
-  filter: '',
-  sort: '',
-  cellFormat: CellFormat.DISPLAY,
-  version: undefined,
-  snapshotId: undefined,
-  columns: [],
-  rowIds: [],
-};
+const NO_CONTENT_FILTER = GetContentRequest.fromPartial({ cellFormat: CellFormat.DISPLAY });
 
 /** Returns the words of a question without search operators, as many as a query may have. */
 function plainQuery(text: string): string {

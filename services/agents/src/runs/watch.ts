@@ -3,7 +3,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { ChatRole } from '@commonplace/proto/agents/v1/chat_session.js';
 import { StepStatus } from '@commonplace/proto/agents/v1/run.js';
-import type { RunEvent } from '@commonplace/proto/agents/v1/run_service.js';
+import { RunEvent } from '@commonplace/proto/agents/v1/run_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import type { Parts } from '../parts.js';
 import { keepsAnswers, seeRun } from '../policy.js';
@@ -29,23 +29,7 @@ const TEXT_ROOM = 1_000_000;
 type Body = Omit<RunEvent, 'id'>;
 
 /** A message without an event, which only opens the stream. */
-export const NO_EVENT: Body = {
-  messageCreated: undefined,
-  messageDelta: undefined,
-  messageRestarted: undefined,
-  messageSnapshot: undefined,
-  citationAdded: undefined,
-  toolStarted: undefined,
-  toolFinished: undefined,
-  messageCompleted: undefined,
-  runCompleted: undefined,
-  runFailed: undefined,
-  runCanceled: undefined,
-  runExpired: undefined,
-  approvalRequested: undefined,
-  approvalDecided: undefined,
-  idle: undefined,
-};
+export const NO_EVENT: Body = RunEvent.fromPartial({});
 
 /** A broadcast piece of a message's text. Offsets count UTF-16 code units. */
 interface LivePiece {

@@ -1,7 +1,8 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   McpAuthType,
-  type McpServer,
+  McpServer,
   McpStatus,
   McpToolChange,
   McpTransport,
@@ -51,28 +52,12 @@ export function mcpServerMessage(server: McpServerRecord, { isGranted, authorize
 }
 
 /** Returns a server for other people who may use its agent: its name, its status and the names of its tools. */
-export function namesMessage(server: McpServerRecord): McpServer {
-  return {
-    id: server.id,
-    name: server.name,
-    transport: McpTransport.UNSPECIFIED,
-    auth: undefined,
-    headerNames: [],
-    allowedTools: undefined,
-    blockedTools: [],
-    requireApproval: Buffer.alloc(0),
-    readOnlyTools: [],
-    idempotentTools: [],
-    timeoutMs: 0,
-    isActive: server.isActive,
-    perUserAuth: server.perUserAuth,
-    status: STATES[server.status],
-    tools: server.tools.map(({ name }) => ({ ...NO_TOOL, name })),
-    pendingTools: [],
-    toolsUpdatedAt: undefined,
-    createdAt: undefined,
-    version: server.version,
-  };
+export function namesMessage({ id, name, isActive, perUserAuth, status, tools, version }: McpServerRecord): McpServer {
+  return McpServer.fromPartial({
+    ...{ id, name, isActive, perUserAuth, version },
+    status: STATES[status],
+    tools: tools.map(({ name }) => ({ ...NO_TOOL, name })),
+  });
 }
 
 const NO_TOOL = { description: '', inputSchema: Buffer.from('{}'), annotations: Buffer.from('{}'), hash: '' };
@@ -83,19 +68,8 @@ const toolMessage = ({ name, description, inputSchema, annotations, hash }: McpT
   annotations: jsonBytes(annotations),
 });
 
-const AUTH_TYPES = {
-  none: McpAuthType.NONE,
-  bearer: McpAuthType.BEARER,
-  header: McpAuthType.HEADER,
-  oauth2: McpAuthType.OAUTH2,
-};
+const AUTH_TYPES = valuesByName(McpAuthType);
 
-const STATES = {
-  unverified: McpStatus.UNVERIFIED,
-  connected: McpStatus.CONNECTED,
-  auth_required: McpStatus.AUTH_REQUIRED,
-  error: McpStatus.ERROR,
-  disabled: McpStatus.DISABLED,
-};
+const STATES = valuesByName(McpStatus);
 
-const CHANGES = { new: McpToolChange.NEW, changed: McpToolChange.CHANGED, removed: McpToolChange.REMOVED };
+const CHANGES = valuesByName(McpToolChange);

@@ -1,7 +1,7 @@
 import { jsonBytes } from '@commonplace/kit/json';
 import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
-import type { Citation } from '@commonplace/proto/agents/v1/citation.js';
+import { Citation } from '@commonplace/proto/agents/v1/citation.js';
 import {
   type Run,
   type RunOutput as RunOutputMessage,
@@ -13,7 +13,6 @@ import {
   StepType,
 } from '@commonplace/proto/agents/v1/run.js';
 import { type ModelUsage, UsageSource } from '@commonplace/proto/agents/v1/usage.js';
-import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import type { StoredCitation } from '../domain/citation.js';
 import { formatCredits } from '../domain/micros.js';
 import { namedTaints } from '../domain/taint.js';
@@ -54,21 +53,7 @@ export function citationMessage(citation: StoredCitation, readable: Readable): C
   };
 }
 
-const HIDDEN: Citation = {
-  marker: 0,
-  hidden: true,
-  resourceId: '',
-  name: '',
-  type: ResourceType.UNSPECIFIED,
-  blockId: undefined,
-  rowId: undefined,
-  page: undefined,
-  contentVersion: 0,
-  snippet: '',
-  ranges: [],
-  score: undefined,
-  isStale: false,
-};
+const HIDDEN = Citation.fromPartial({ hidden: true });
 
 /** The parts of a run's message that depend on the reader and the time. */
 interface RunView {

@@ -1,7 +1,7 @@
 import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
 import {
-  type ChatMessage,
+  ChatMessage,
   ChatMessageStatus,
   ChatRole,
   type ChatSession,
@@ -93,21 +93,7 @@ export function chatMessage(message: MessageRecord, readable: Readable, reader: 
   };
 }
 
-const NOTHING = {
-  content: undefined,
-  citations: [],
-  runId: undefined,
-  status: ChatMessageStatus.UNSPECIFIED,
-  model: undefined,
-  usage: undefined,
-  degraded: false,
-  imported: false,
-  supersededByRunId: undefined,
-  droppedMessages: 0,
-  error: undefined,
-  withheld: false,
-  reason: '',
-};
+const NOTHING = ChatMessage.fromPartial({});
 
 /** Returns the ids of the resources that presenting messages needs. */
 export function resourcesOf(messages: readonly MessageRecord[]): string[] {

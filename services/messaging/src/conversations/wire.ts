@@ -8,12 +8,7 @@ import {
   NotifyLevel,
   WhoMay,
 } from '@commonplace/proto/messaging/v1/conversation.js';
-import {
-  type Mention,
-  MentionType,
-  type Message,
-  type MessageAttachment,
-} from '@commonplace/proto/messaging/v1/message.js';
+import { type Mention, MentionType, Message, type MessageAttachment } from '@commonplace/proto/messaging/v1/message.js';
 import type { AccessibleResource } from '@commonplace/proto/resources/v1/index_service.js';
 import { actorType } from '../domain/actors.js';
 import type { Unread } from './counts.js';
@@ -144,22 +139,7 @@ function actorMessage({ type, id, name }: { type: string; id: string; name: stri
   return { type: actorType(type), id, name };
 }
 
-const NOTHING = {
-  author: undefined,
-  text: undefined,
-  attachments: [],
-  mentions: [],
-  replyToId: undefined,
-  threadId: undefined,
-  threadReplyCount: 0,
-  reactions: [],
-  clientMessageId: undefined,
-  runId: undefined,
-  editedAt: undefined,
-  isDeleted: false,
-  deletedAt: undefined,
-  createdAt: undefined,
-};
+const NOTHING = Message.fromPartial({});
 
 /** Converts a message for a reader. Attachments that the reader cannot read are hidden. */
 export function messageMessage(message: MessageRecord, readable: Readable, readerId: string): Message {

@@ -1,9 +1,10 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { actorMessage } from '@commonplace/platform/actors';
+import { valuesByName } from '@commonplace/platform/enums';
 import {
   DomainCertificate,
   DomainStatus,
-  type Publication,
+  Publication,
   type PublicationDomain,
   PublicationMode,
   PublicationStatus,
@@ -19,57 +20,16 @@ import { type PublicationState, stateOf } from './publication-state.js';
 import type { PublishResult } from './publish.js';
 import { type DomainRecord, nameOf, type PublicationRecord } from './records.js';
 
-const STATUSES: Record<PublicationState, PublicationStatus> = {
-  active: PublicationStatus.ACTIVE,
-  expired: PublicationStatus.EXPIRED,
-  unpublished: PublicationStatus.UNPUBLISHED,
-  suspended: PublicationStatus.SUSPENDED,
-};
+const STATUSES: Record<PublicationState, PublicationStatus> = valuesByName(PublicationStatus);
 
-export const VISIBILITIES: Record<PublicationRecord['visibility'], PublicationVisibility> = {
-  public: PublicationVisibility.PUBLIC,
-  unlisted: PublicationVisibility.UNLISTED,
-  password: PublicationVisibility.PASSWORD,
-};
+export const VISIBILITIES: Record<PublicationRecord['visibility'], PublicationVisibility> =
+  valuesByName(PublicationVisibility);
 
-const MODES: Record<PublicationRecord['mode'], PublicationMode> = {
-  live: PublicationMode.LIVE,
-  pinned: PublicationMode.PINNED,
-};
+const MODES: Record<PublicationRecord['mode'], PublicationMode> = valuesByName(PublicationMode);
 
 /** Returns the message for an item that is not published. */
 export function unpublishedMessage(resourceId: string | undefined): Publication {
-  return {
-    id: '',
-    resourceId,
-    workspaceId: '',
-    slug: '',
-    url: '',
-    status: PublicationStatus.UNPUBLISHED,
-    visibility: PublicationVisibility.UNSPECIFIED,
-    isPasswordProtected: false,
-    expiresAt: undefined,
-    includeChildren: false,
-    allowIndexing: false,
-    mode: PublicationMode.UNSPECIFIED,
-    publishedVersion: undefined,
-    domains: [],
-    pageCount: 0,
-    viewCount: 0,
-    title: undefined,
-    description: undefined,
-    imageFileId: undefined,
-    theme: undefined,
-    showToc: false,
-    showAuthor: false,
-    allowCopy: false,
-    allowDownload: false,
-    analyticsId: undefined,
-    publishedBy: undefined,
-    publishedAt: undefined,
-    updatedAt: undefined,
-    version: 0,
-  };
+  return Publication.fromPartial({ resourceId, status: PublicationStatus.UNPUBLISHED });
 }
 
 /** Returns the message for a stored publication. */
@@ -135,18 +95,11 @@ async function message(
   };
 }
 
-const DOMAIN_STATUSES: Record<DomainRecord['status'], DomainStatus> = {
-  pending_dns: DomainStatus.PENDING_DNS,
-  verifying: DomainStatus.VERIFYING,
-  active: DomainStatus.ACTIVE,
-  failed: DomainStatus.FAILED,
-};
+const DOMAIN_STATUSES: Record<DomainRecord['status'], DomainStatus> = valuesByName(DomainStatus);
 
-const CERTIFICATES: Record<NonNullable<DomainRecord['certificate']>, DomainCertificate> = {
-  pending: DomainCertificate.PENDING,
-  issued: DomainCertificate.ISSUED,
-  failed: DomainCertificate.FAILED,
-};
+const CERTIFICATES: Record<NonNullable<DomainRecord['certificate']>, DomainCertificate> = valuesByName(
+  DomainCertificate,
+);
 
 function domainMessage(domain: DomainRecord, target: string): PublicationDomain {
   const { status, token, seen, lastCheckedAt, error, certificate } = domain;

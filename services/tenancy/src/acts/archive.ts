@@ -3,7 +3,7 @@ import { derivedId } from '@commonplace/kit/id';
 import { type CallContext, sooner } from '@commonplace/kit/rpc';
 import { actorMessage } from '@commonplace/platform/actors';
 import {
-  type Archive,
+  Archive,
   ArchiveFormat,
   type ArchiveInclude,
   ArchiveMode,
@@ -72,25 +72,16 @@ function activate(parts: Parts, { workspace }: WorkspaceAccess, context: CallCon
 /** Returns the archive record of a state change, which is complete as soon as it is returned. */
 function stateRecord({ id, archivedAt, updatedAt, updatedBy }: Workspace, mode: ArchiveMode): Archive {
   const at = archivedAt ?? updatedAt;
-  return {
+  return Archive.fromPartial({
     id: derivedId(`archive:${id}:${mode}:${at}`),
     mode,
-    format: undefined,
     status: ArchiveStatus.COMPLETED,
-    progress: undefined,
-    sizeBytes: undefined,
-    checksumSha256: undefined,
-    downloadUrl: undefined,
-    expiresAt: undefined,
-    manifest: undefined,
-    include: undefined,
-    error: undefined,
     createdBy: actorMessage(updatedBy),
     createdAt: at,
     startedAt: at,
     finishedAt: at,
     attempt: 1,
-  };
+  });
 }
 
 async function beginExport(
