@@ -101,3 +101,49 @@ describe('several values together with an order', () => {
     expect(await pages.explain(query)).toMatchObject({ indexed: false });
   });
 });
+
+describe('alternatives together with an order', () => {
+  const where = {
+    or: [
+      { state: 'open', space: { in: ['s1', 's4'] } },
+      { state: { in: ['open', 'shut'] }, space: 's4', rank: { gte: 5 } },
+      { state: 'shut', space: 's5', rank: { not: 12 } },
+    ],
+  };
+  const isFound = ({ state, space, rank }: (typeof RECORDS)[number]) =>
+    (state === 'open' && ['s1', 's4'].includes(space)) ||
+    (space === 's4' && rank >= 5) ||
+    (state === 'shut' && space === 's5' && rank !== 12);
+
+  test.each([[['rank']], [['-rank']]] as const)('are merged, page by page: %j', async (sort) => {
+    const down = sort[0] === '-rank' ? -1 : 1;
+    const wanted = RECORDS.filter(isFound)
+      .sort((a, b) => down * (a.rank - b.rank || (a.id < b.id ? -1 : 1)))
+      .map(({ id }) => id);
+    expect(await walk({ where, sort, limit: 7 })).toEqual(wanted);
+    const tail = await pages.find({ where, sort, offset: 20, limit: 100 });
+    expect(tail.map(({ id }) => id)).toEqual(wanted.slice(20));
+    const { indexed, plan } = await pages.explain({ where, sort, limit: 7 });
+    expect([indexed, plan]).toEqual([true, expect.stringContaining('RECURSIVE STEP')]);
+  });
+
+  test('are merged also for many values', async () => {
+    const spaces = ['s1', 's5', ...Array.from({ length: 600 }, (_, n) => `none ${n}`)];
+    const query = { where: { state: 'open', space: { in: spaces } }, sort: ['-rank'] as const, limit: 7 };
+    expect(await walk(query)).toEqual(expected(['open'], spaces, ['-rank']));
+    expect(await pages.explain(query)).toMatchObject({ indexed: true });
+  });
+
+  test('leave out those that match nothing, so that an index serves the others', async () => {
+    const nothing = [{ space: { in: [] } }, { state: 'open', or: [] }];
+    const { plan } = await pages.explain({ where: { or: [...nothing, { id: 'p7' }] }, limit: 7 });
+    expect(plan).not.toContain('SCAN unit__pages');
+    expect(await walk({ where: { or: [...nothing, { id: 'p7' }] }, limit: 7 })).toEqual(['p7']);
+  });
+
+  test('are sorted if no index has the order of one of them', async () => {
+    const query = { where: { or: [...where.or, { space: 's6' }] }, sort: ['rank'] as const, limit: 7 };
+    expect(await walk(query)).toHaveLength(RECORDS.filter((one) => isFound(one) || one.space === 's6').length);
+    expect(await pages.explain(query)).toMatchObject({ indexed: false });
+  });
+});

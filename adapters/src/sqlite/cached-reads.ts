@@ -89,7 +89,7 @@ export function createCachedReads<T extends StoredRecord>(
    * reads by id may belong to a later state of the file, so the whole page has to be read by one statement.
    */
   function findCached(query: Query<T>): T[] | undefined {
-    const { sql, params } = selectPage(shape, query, ['id']);
+    const { sql, params } = selectPage(shape, query, ['id'], false);
     const ids = JSON.parse(reader.get(`SELECT json_group_array(id) FROM (${sql})`, params)?.[0] as string) as string[];
     const records = ids.map(cached);
     return records.every((record) => record !== undefined) ? records : undefined;
@@ -99,7 +99,7 @@ export function createCachedReads<T extends StoredRecord>(
     const isSmall = query.limit <= maxPage;
     const found = cache.isEnabled && isSmall ? findCached(query) : undefined;
     if (found !== undefined) return found;
-    const { sql, params } = selectPage(shape, query, ['doc', 'id']);
+    const { sql, params } = selectPage(shape, query, ['doc', 'id'], false);
     const ofRow = (row: Row): T => cached(row[1] as string) ?? keep(row);
     if (query.limit === 1) {
       const row = reader.get(sql, params);

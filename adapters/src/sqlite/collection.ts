@@ -65,8 +65,8 @@ export function createCollection<T extends StoredRecord>(
     if (Array.isArray(read)) return read;
     if (read instanceof LargePage) return read.parse();
     const { shape: from, where } = await chosen(query.where);
-    const { sql, params } = selectPage(from, { ...query, where }, ['doc']);
     const isLong = read === ELSEWHERE || searchesText(query.where) || filtered.isLongQuery(query);
+    const { sql, params } = selectPage(from, { ...query, where }, ['doc'], isLong);
     const rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
     return isLarge(rows) ? new LargePage(rows).parse() : rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
@@ -158,7 +158,7 @@ export function createCollection<T extends StoredRecord>(
       return new Map(Object.entries(JSON.parse(row?.[0] as string) as Record<string, string>));
     },
     async explain(query) {
-      return explain(reader, shape, query);
+      return explain(reader, shape, flat(query));
     },
   };
   return collection;

@@ -5,7 +5,8 @@ import { candidatesOf, isEmpty, isInOneIndex, splitByIndex } from './index-part.
 import type { LargePage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
 import { elementTable, type TableShape } from './schema.js';
-import { selectPage } from './select.js';
+import { selectPage, streamsOf } from './select.js';
+import { countStreams } from './streams.js';
 import { join, oneOf, type Sql, translate } from './translate.js';
 
 /**
@@ -52,6 +53,9 @@ const MAX_READ = 250;
 /** Maximum size of the candidates that SQLite itself tests or sorts, in bytes of JSON: some five milliseconds. */
 const MAX_CANDIDATE_BYTES = 2 ** 20;
 
+/** Maximum number of records that SQLite looks up for a page one by one: some three milliseconds. */
+const MAX_LOOKUPS = 500;
+
 /** Maximum number of alternatives whose candidates are counted; SQLite allows 500 in one statement. */
 const MAX_SELECTIONS = 64;
 
@@ -97,7 +101,13 @@ export function createFilteredReads<T extends StoredRecord>(
     }
   }
 
-  const isLongQuery = (query: Query<T>): boolean => areMany(candidatesOf(shape, query.where, orderOf(query)));
+  function isLongQuery(query: Query<T>): boolean {
+    const streams = streamsOf(shape, query, false);
+    if (streams.length > 0 && streams.every(({ rest }) => rest.length === 0)) {
+      return countStreams(streams) + query.limit + (query.offset ?? 0) > MAX_LOOKUPS;
+    }
+    return areMany(candidatesOf(shape, query.where, orderOf(query)));
+  }
 
   /** Returns whether a count tests too many candidates. */
   const isLongCount = (where: Where<T>): boolean => areMany(candidatesOf(shape, where, []));
@@ -110,7 +120,7 @@ export function createFilteredReads<T extends StoredRecord>(
   /** Returns whether the selected candidates are too many or, unless an index has all that is read, too large. */
   function areMany(selections: readonly Where<T>[], isInIndex = false): boolean {
     if (selections.length === 0) return false;
-    if (selections.length > MAX_SELECTIONS) return true;
+    if (selections.length > MAX_SELECTIONS || sumOf(selections.map(lookupsOf)) > MAX_LOOKUPS) return true;
     // The length of a text is stored before it, so that the text is not read.
     const size = isInIndex ? '0' : 'octet_length(doc)';
     const parts = selections.map((selection) => {
@@ -213,6 +223,14 @@ export function createFilteredReads<T extends StoredRecord>(
 }
 
 const sizeOf = (where: Where<never>): number => Object.keys(where).length;
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+/** Returns how often an index is searched for a selection: once for each combination of the values in its lists. */
+function lookupsOf(selection: Where<never>): number {
+  const lists = Object.values(selection as Record<string, Condition>).map(({ in: values }) => values?.length ?? 1);
+  return lists.reduce((product, length) => product * length, 1);
+}
 
 /** Returns the fields that a query sorts by; none if any order will do. */
 const orderOf = <T>({ sort = [], anyOrder = false }: Query<T>): string[] =>

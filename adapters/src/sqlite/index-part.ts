@@ -4,8 +4,12 @@ import type { TableShape } from './schema.js';
 
 /** The conditions of a filter that an index serves, and the remaining ones, which have to be tested on each record. */
 export interface IndexPart<T> {
+  /** Fields of the index. */
+  readonly index: readonly string[];
   /** Value of the first field of the index, such as the id of a workspace. */
   readonly first: Scalar;
+  /** Number of fields at the beginning of the index that are equal to a value. */
+  readonly equalities: number;
   readonly served: Where<T>;
   readonly rest: Where<T>;
 }
@@ -13,7 +17,7 @@ export interface IndexPart<T> {
 /**
  * Splits a filter by the index that serves most of its equalities and, after them, the order: any order if it is empty.
  * Returns undefined if no index does, or if the filter selects its records by other means: by id, by a unique value or by
- * elements of an array. With `lists`, one of several values is an equality too.
+ * elements of an array. With `lists`, one of several values and the absence of one are equalities too.
  */
 export function splitByIndex<T>(
   shape: TableShape,
@@ -23,26 +27,33 @@ export function splitByIndex<T>(
 ): IndexPart<T> | undefined {
   const entries = Object.entries(where).filter(([, entry]) => entry !== undefined) as [string, Scalar | Condition][];
   if (entries.some(([field]) => field === 'id' || shape.unique.has(field) || shape.many.has(field))) return undefined;
-  const isEqual = (entry: Scalar | Condition) => typeof entry !== 'object' || (lists && entry.in !== undefined);
+  const isListed = ({ in: values, exists }: Condition) => values !== undefined || exists === false;
+  const isEqual = (entry: Scalar | Condition) => typeof entry !== 'object' || (lists && isListed(entry));
   const equal = new Set(entries.filter(([, entry]) => isEqual(entry)).map(([field]) => field));
+  const absent = new Set(entries.filter(([, entry]) => (entry as Condition).exists === false).map(([field]) => field));
   const fields = order.filter((field) => field !== 'id');
   // Each index ends with the id, so only one without further fields has the order of ids.
   const isInOrder = (index: readonly string[], from: number) =>
     isById(order) ? index.length === from : fields.every((field, at) => index[from + at] === field);
   let best: readonly string[] = [];
+  let chosen: readonly string[] = [];
   for (const index of shape.indexes) {
     const last = index.at(-1) ?? '';
-    if (shape.sparse.has(last) && !equal.has(last) && !fields.includes(last)) continue;
+    if (shape.sparse.has(last) && (absent.has(last) || !(equal.has(last) || fields.includes(last)))) continue;
     const other = index.findIndex((field) => !equal.has(field));
     const head = other < 0 ? index : index.slice(0, other);
-    if (head.length > best.length && isInOrder(index, head.length)) best = head;
+    if (head.length <= best.length || !isInOrder(index, head.length)) continue;
+    best = head;
+    chosen = index;
   }
   if (best.length === 0) return undefined;
   const [sorted] = fields;
   const isServed = ([field, entry]: (typeof entries)[number]) =>
     best.includes(field) || (field === sorted && isRange(entry));
   return {
+    index: chosen,
     first: entries.find(([field]) => field === best[0])?.[1] as Scalar,
+    equalities: best.length,
     served: Object.fromEntries(entries.filter(isServed)) as Where<T>,
     rest: Object.fromEntries(entries.filter((entry) => !isServed(entry))) as Where<T>,
   };

@@ -61,6 +61,11 @@ export function elementTable(table: string, field: string): string {
   return `${table}__${field}`;
 }
 
+/** Returns the name of an index that is not unique. */
+export function indexName(table: string, fields: readonly string[]): string {
+  return `${table}__index__${fields.join('_')}`;
+}
+
 /** Knows which tables, columns, indexes and triggers a database has. */
 export interface KnownSchema {
   /** Returns the names of a table, its indexes and its triggers. */
@@ -140,7 +145,7 @@ export function missingSchema<T extends StoredRecord>(
  */
 function indexOf<T>(table: string, index: Index<T>): { name: string; sql: string } {
   const fields = index.fields.map(checkName);
-  const name = `${table}__${index.unique ? 'unique' : 'index'}__${fields.join('_')}`;
+  const name = index.unique ? `${table}__unique__${fields.join('_')}` : indexName(table, fields);
   const columns = fields.map(columnOf);
   if (!index.unique && !columns.includes('id')) columns.push('id');
   const kind = index.unique ? 'UNIQUE INDEX' : 'INDEX';

@@ -3,11 +3,21 @@ import { invalidCursor, type SortTerm, sortTerms } from '@commonplace/kit/store'
 import { type Element, elementInOrder } from './index-part.js';
 import { findMerge, mergeArms } from './merge.js';
 import { elementTable, type TableShape } from './schema.js';
+import { selectMerged } from './select-merged.js';
+import { findStreams, type Streams } from './streams.js';
 import { fieldOf, join, type Sql, translate } from './translate.js';
 import { valueExpression } from './values.js';
 
-/** Returns the statement that reads a page. Its rows begin with these columns. */
-export function selectPage<T>(shape: TableShape, query: Query<T>, columns: readonly ('id' | 'doc')[]): Sql {
+/**
+ * Returns the statement that reads a page. Its rows begin with these columns. `isLong` says that the conditions for which
+ * there is an index select many records, which are not sorted if alternatives of the filter have them in order.
+ */
+export function selectPage<T>(
+  shape: TableShape,
+  query: Query<T>,
+  columns: readonly ('id' | 'doc')[],
+  isLong = true,
+): Sql {
   if (query.anyOrder) return limited(selectRows(shape, query, [], columns), query);
   const terms = orderTerms(shape, sortTerms(query.sort));
   const element = elementInOrder(
@@ -16,8 +26,13 @@ export function selectPage<T>(shape: TableShape, query: Query<T>, columns: reado
     terms.map(({ field }) => field),
   );
   if (element !== undefined) return limited(selectByElement(shape, element, query, columns), query);
-  const behind = [...keysetCondition(shape, terms, query), ...presence(shape, terms)];
+  const [after, each] = [keysetCondition(shape, terms, query), presence(shape, terms)];
+  const behind = [...after, ...each];
   const merge = findMerge(shape, query.where, terms);
+  const streams = merge === undefined ? findStreams(shape, query.where, terms, isLong) : [];
+  if (streams.length > 0) {
+    return selectMerged(shape, streams, { terms, each, after, columns, limit: limitOf(query) });
+  }
   const rows =
     merge === undefined ? selectRows(shape, query, behind, columns) : mergeArms(shape, merge, terms, behind, columns);
   const order = terms.map(({ field, descending }, at) => {
@@ -28,11 +43,25 @@ export function selectPage<T>(shape: TableShape, query: Query<T>, columns: reado
   return limited({ sql: `${rows.sql} ORDER BY ${order.join(', ')}`, params: rows.params }, query);
 }
 
-function limited<T>({ sql, params }: Sql, { limit, offset = 0 }: Query<T>): Sql {
+function limited<T>(rows: Sql, query: Query<T>): Sql {
+  return join([rows, limitOf(query)], '');
+}
+
+function limitOf<T>({ limit, offset = 0 }: Query<T>): Sql {
   return {
-    sql: `${sql} LIMIT ?${offset > 0 ? ' OFFSET ?' : ''}`,
-    params: [...params, checkCount(limit), ...(offset > 0 ? [checkCount(offset)] : [])],
+    sql: ` LIMIT ?${offset > 0 ? ' OFFSET ?' : ''}`,
+    params: [checkCount(limit), ...(offset > 0 ? [checkCount(offset)] : [])],
   };
+}
+
+/** Returns the streams of which a page is merged; none if it is read by other means. */
+export function streamsOf<T>(
+  shape: TableShape,
+  { where, sort, anyOrder = false }: Query<T>,
+  isLong: boolean,
+): readonly Streams<T>[] {
+  const terms = orderTerms(shape, sortTerms(sort));
+  return anyOrder || findMerge(shape, where, terms) !== undefined ? [] : findStreams(shape, where, terms, isLong);
 }
 
 /**

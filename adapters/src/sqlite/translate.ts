@@ -38,6 +38,7 @@ export function translate<T>(shape: TableShape, where: Where<T>, chosen = false)
       pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part, within))));
     } else pieces.push(...translateField(shape, name, entry as Scalar | Condition, chosen));
   }
+  if (pieces.includes(NONE)) return NONE;
   const conditions = pieces.filter((piece) => piece !== ALL);
   return conditions.length === 0 ? ALL : join(conditions, ' AND ');
 }
@@ -48,7 +49,10 @@ function hasIndexedValue<T>(shape: TableShape, where: Where<T>): boolean {
   return entries.some(([name, entry]) => shape.columns.has(name) && entry !== undefined && typeof entry !== 'object');
 }
 
-function anyOf(parts: readonly Sql[]): Sql {
+/** Returns the alternative of some conditions. With one that is a constant, SQLite would use no index for the others. */
+function anyOf(all: readonly Sql[]): Sql {
+  if (all.includes(ALL)) return ALL;
+  const parts = all.filter((part) => part !== NONE);
   if (parts.length === 0) return NONE;
   const { sql, params } = join(
     parts.map((part) => ({ ...part, sql: `(${part.sql})` })),

@@ -36,6 +36,9 @@ const ELEMENT = `CASE type WHEN 'true' THEN ${TRUE} WHEN 'false' THEN ${FALSE} E
 /** A subquery that returns a list of values, passed as one parameter that holds a JSON array. */
 export const LIST = `(SELECT ${ELEMENT} FROM json_each(?))`;
 
+/** A table with the column `value`, which holds the values of such a parameter. */
+export const LIST_TABLE = `(SELECT ${ELEMENT} AS value FROM json_each(?))`;
+
 export function listParam(values: readonly Scalar[]): Param {
   return JSON.stringify(values);
 }

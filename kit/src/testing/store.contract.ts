@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { quotaDuties } from './quota.contract.js';
+import { alternativeDuties } from './store/alternatives.js';
 import { concurrencyDuties } from './store/concurrency.js';
 import { conditionDuties } from './store/conditions.js';
 import { durabilityDuties } from './store/durability.js';
@@ -35,6 +36,7 @@ export function storeContract(name: string, open: () => Promise<StoreHarness>, o
     };
     describe('records', () => recordDuties(duty, use));
     describe('conditions', () => conditionDuties(duty, use));
+    describe('alternatives', () => alternativeDuties(duty, use));
     describe('order and pages', () => pagingDuties(duty, use));
     describe('counts and sums', () => tallyDuties(duty, use));
     describe('indexes', () => indexDuties(duty, use));

@@ -44,7 +44,7 @@ export const sessionCollection: CollectionSpec<SessionRecord> = {
   indexes: [
     { fields: ['ownerId', 'lastMessageAt'] },
     { fields: ['workspaceId', 'visibility', 'lastMessageAt'] },
-    { fields: ['orgId', 'visibility', 'lastMessageAt'] },
+    { fields: ['orgId', 'workspaceId', 'visibility', 'lastMessageAt'] },
     { fields: ['tenant'] },
   ],
 };
