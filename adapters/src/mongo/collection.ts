@@ -90,6 +90,11 @@ function greatestOf(by: string, value: string, max: string): Document[] {
   ];
 }
 
+/** Returns the pipeline that counts the matches of one of several filters. */
+function countOf<T>(where: Where<T>, at: number): Document[] {
+  return [{ $match: filterOf(where) }, { $group: { _id: { $literal: at }, count: { $sum: 1 } } }];
+}
+
 function createCollection<T extends StoredRecord>(raw: RawCollection, spec: CollectionSpec<T>): Collection<T> {
   const lookup = createLookups(raw);
   const cursorOf = (query: Query<T>) =>
@@ -137,6 +142,15 @@ function createCollection<T extends StoredRecord>(raw: RawCollection, spec: Coll
       }),
     find,
     count,
+    countEach: (wheres) =>
+      reading(async () => {
+        const [first, ...others] = wheres.map(countOf);
+        if (first === undefined) return [];
+        const stages = [...first, ...others.map((pipeline) => ({ $unionWith: { coll: spec.name, pipeline } }))];
+        const found = await raw.aggregate<{ _id: number; count: number }>(stages, limits()).toArray();
+        const counts = new Map(found.map(({ _id, count }) => [_id, count]));
+        return wheres.map((_, at) => counts.get(at) ?? 0);
+      }),
     findAndCount: async (query, countLimit) => {
       const [found, counted] = await Promise.all([find(query), count(query.where, countLimit)]);
       return { found, count: counted };

@@ -118,6 +118,9 @@ export function createCollection<T extends StoredRecord>(
       const isCounted = limit !== undefined && !searchesText(where);
       return count(where, limit, isCounted ? filtered.count(where, checkCount(limit)) : undefined);
     },
+    async countEach(wheres) {
+      return Promise.all(wheres.map((where) => count(flatten(where), undefined, undefined)));
+    },
     async findAndCount(asked, countLimit) {
       const query = flat(asked);
       const read = isFiltered(query) ? filtered.findAndCount(query, checkCount(countLimit)) : undefined;

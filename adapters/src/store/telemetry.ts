@@ -75,13 +75,15 @@ export function observeCollection<T extends StoredRecord>(place: StorePlace, col
         ? observed(operation, synchronous, () => read(a, b))
         : read(a, b);
   };
-  const { spec, get, getMany, find, count, findAndCount, countBy, sum, sumBy, max, maxBy, explain } = collection;
+  const { spec, get, getMany, find, count, countEach, findAndCount, countBy, sum, sumBy, max, maxBy, explain } =
+    collection;
   return {
     spec,
     get: reading('get', get) as typeof get,
     getMany: reading('getMany', getMany) as typeof getMany,
     find: reading('find', find) as typeof find,
     count: reading('count', count) as typeof count,
+    countEach: reading('countEach', countEach) as typeof countEach,
     findAndCount: reading('findAndCount', findAndCount),
     countBy: reading('countBy', countBy),
     sum: reading('sum', sum),

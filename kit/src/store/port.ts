@@ -135,6 +135,8 @@ export interface Collection<T extends StoredRecord> {
   find(query: Query<T>): Promise<T[]>;
   /** Returns the number of matching records, counted up to `limit`. */
   count(where: Where<T>, limit?: number): Promise<number>;
+  /** Returns the number of matching records for each of some filters, in one read where the adapter can. */
+  countEach(wheres: readonly Where<T>[]): Promise<number[]>;
   /**
    * Returns a page of the matching records, and their number counted up to `countLimit`: what `find` and `count` return,
    * in one read where the adapter can.

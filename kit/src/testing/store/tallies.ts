@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
+import type { Where } from '../../store/port.js';
 import type { Duties } from '../suite/duties.js';
-import type { Bench, Draft } from './harness.js';
+import type { Bench, Draft, Thing } from './harness.js';
 
 function drafts(): Draft[] {
   return Array.from({ length: 50 }, (_, at) => ({
@@ -91,6 +92,26 @@ export function tallyDuties(duty: Duties, use: () => Bench): void {
       ]),
     );
     expect(await all.maxBy({ max: 'note', by: 'kind' }, [])).toEqual(new Map());
+  });
+
+  duty('countEach counts the matches of each filter, in their order', async () => {
+    const { fill, things } = use();
+    const all = await things();
+    await fill(all, [
+      { id: 'a', kind: 'one', rank: 1 },
+      { id: 'b', kind: 'one', rank: 2 },
+      { id: 'c', kind: '$none', rank: 3 },
+    ]);
+    const wheres: Where<Thing>[] = [
+      { kind: 'none' },
+      { kind: 'one', rank: { gt: 1 } },
+      { kind: 'one' },
+      { kind: '$none' },
+      { kind: 'one' },
+      { or: [] },
+    ];
+    expect(await all.countEach(wheres)).toEqual([0, 1, 2, 1, 2, 0]);
+    expect(await all.countEach([])).toEqual([]);
   });
 
   duty('max returns the greatest value of a field of all matches', async () => {

@@ -30,20 +30,35 @@ function readThrough({ firstSeq }: HeadCounts, { lastReadSeq, visibleFromSeq }: 
  * that posts with a key never moves its marker.
  */
 async function countUnread({ messages }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
+  const { all, others } = unreadOf(head, member);
+  return all - sumOf(others, await messages.countEach(others.map(({ where }) => where)));
+}
+
+/** Messages to subtract from a difference of numbers, or to add again with `factor` -1. */
+interface Subtracted {
+  readonly where: Where<MessageRecord>;
+  readonly factor: 1 | -1;
+}
+
+function sumOf(others: readonly Subtracted[], counts: readonly number[]): number {
+  return others.reduce((sum, { factor }, at) => sum + factor * (counts[at] ?? 0), 0);
+}
+
+/** Returns the difference of the numbers, and what to subtract from it. */
+function unreadOf(head: HeadCounts, member: Marker): { readonly all: number; readonly others: readonly Subtracted[] } {
   const from = readThrough(head, member);
   const all = head.lastSeq - from;
-  if (all <= 0) return 0;
+  if (all <= 0) return { all: 0, others: [] };
   const seq = { gt: from, lte: head.lastSeq };
   const conversationId = head.id;
   const hasUncounted = head.lastUncountedSeq > from;
   const hasOwn = member.lastOwnSeq > from;
   const own = { conversationId, authorId: member.principalId };
-  const [uncounted, written, uncountedOwn] = await Promise.all([
-    hasUncounted ? messages.count({ conversationId, uncountedSeq: seq }) : 0,
-    hasOwn ? messages.count({ ...own, seq }) : 0,
-    hasOwn && hasUncounted ? messages.count({ ...own, uncountedSeq: seq }) : 0,
-  ]);
-  return all - uncounted - (written - uncountedOwn);
+  const others: Subtracted[] = [];
+  if (hasUncounted) others.push({ where: { conversationId, uncountedSeq: seq }, factor: 1 });
+  if (hasOwn) others.push({ where: { ...own, seq }, factor: 1 });
+  if (hasOwn && hasUncounted) others.push({ where: { ...own, uncountedSeq: seq }, factor: -1 });
+  return { all, others };
 }
 
 /** Counts the unread messages that mention a member. */
@@ -196,17 +211,45 @@ export async function countUnreadIn(
     await breathe();
   }
   for (let at = 0; at < unclear.length; at += COUNTED_AT_ONCE) {
-    await Promise.all(
-      unclear.slice(at, at + COUNTED_AT_ONCE).map(async ({ conversationId, principalId }) => {
-        const steady = await countSteadily(parts, conversationId, principalId, (head, member) =>
-          countUnread(parts, head, member),
-        );
-        if (steady !== undefined && steady.counted > 0) counts.set(conversationId, steady.counted);
-      }),
-    );
+    for (const [id, count] of await countTogether(parts, unclear.slice(at, at + COUNTED_AT_ONCE))) {
+      if (count > 0) counts.set(id, count);
+    }
     await breathe();
   }
   return counts;
 }
 
-const COUNTED_AT_ONCE = 20;
+const COUNTED_AT_ONCE = 50;
+
+async function countAgain(parts: CountParts, { conversationId, principalId }: MemberRecord): Promise<number> {
+  const steady = await countSteadily(parts, conversationId, principalId, (head, member) =>
+    countUnread(parts, head, member),
+  );
+  return steady?.counted ?? 0;
+}
+
+/**
+ * Counts the unread messages of some conversations in one read, as `countSteadily` does for one. Those in which messages
+ * were deleted or removed in the meantime are counted again one by one.
+ */
+async function countTogether(parts: CountParts, of: readonly MemberRecord[]): Promise<(readonly [string, number])[]> {
+  const ids = of.map(({ conversationId }) => conversationId);
+  const heads = await parts.heads.getMany(ids);
+  const members = await parts.members.getMany(of.map(({ id }) => id));
+  const memberOf = new Map(members.map((member) => [member.conversationId, member]));
+  const read = heads.flatMap((head) => {
+    const member = memberOf.get(head.id);
+    return member === undefined ? [] : [{ head, member, ...unreadOf(head, member) }];
+  });
+  const counted = await parts.messages.countEach(read.flatMap(({ others }) => others.map(({ where }) => where)));
+  const epochs = new Map((await parts.heads.getMany(ids)).map(({ id, epoch }) => [id, epoch]));
+  let next = 0;
+  const counts: (readonly [string, number])[] = [];
+  for (const { head, member, all, others } of read) {
+    const count = all - sumOf(others, counted.slice(next, next + others.length));
+    next += others.length;
+    const isSteady = epochs.get(head.id) === head.epoch && member.lastReadSeq <= head.lastSeq;
+    counts.push([head.id, isSteady ? count : await countAgain(parts, member)]);
+  }
+  return counts;
+}
