@@ -1,6 +1,6 @@
 import type { Query, StoredRecord } from '@commonplace/kit/store';
 import type { Connection, Row } from './file/binding.js';
-import { isLarge, LargePage } from './large-pages.js';
+import { isLarge, isLong, LargePage } from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { selectPage } from './select.js';
@@ -11,6 +11,8 @@ export interface CachedReads<T> {
   /** Returns a record if it is in memory, for a test of it rather than for a reader. */
   peek(id: string): T | undefined;
   get(id: string): T | undefined;
+  /** Returns the same; a large record is parsed in a later turn of the event loop than it is read in. */
+  getInTurns(id: string): T | undefined | Promise<T | undefined>;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
   /** Returns the same; those that are not in memory are parsed with pauses, and not cached, if they are large together. */
@@ -40,11 +42,23 @@ export function createCachedReads<T extends StoredRecord>(
 
   function get(id: string): T | undefined {
     const there = cached(id);
-    // No id contains NUL, and NUL cannot be bound.
-    if (there !== undefined || id.includes('\0')) return there;
-    // The driver takes about four times as long to start a list of rows.
-    const row = reader.get(byId, [id]);
+    if (there !== undefined) return there;
+    const row = rowOf(id);
     return row && keep(row);
+  }
+
+  function getInTurns(id: string): T | undefined | Promise<T | undefined> {
+    const there = cached(id);
+    if (there !== undefined) return there;
+    const row = rowOf(id);
+    if (row === undefined) return undefined;
+    return isLong(row) ? new LargePage([row]).parse<T>().then(([record]) => record) : keep(row);
+  }
+
+  /** Reads a record from the file. The driver takes about four times as long to start a list of rows. */
+  function rowOf(id: string): Row | undefined {
+    // No id contains NUL, and NUL cannot be bound.
+    return id.includes('\0') ? undefined : reader.get(byId, [id]);
   }
 
   function getMany(ids: readonly string[]): T[] {
@@ -53,7 +67,10 @@ export function createCachedReads<T extends StoredRecord>(
   }
 
   function getManyInSlices(ids: readonly string[]): T[] | Promise<T[]> {
-    if (ids.length === 1) return listed(get(ids[0] as string));
+    if (ids.length === 1) {
+      const one = getInTurns(ids[0] as string);
+      return one instanceof Promise ? one.then(listed) : listed(one);
+    }
     // Records in memory may be dropped from there during the pauses.
     let known: readonly (T | undefined)[] = [];
     let large = new LargePage([]);
@@ -126,6 +143,7 @@ export function createCachedReads<T extends StoredRecord>(
   return {
     peek: (id) => cache.peek(table, id) as T | undefined,
     get,
+    getInTurns,
     getMany,
     getManyInSlices,
     getManyUnlessLarge: (ids) => readMany(ids, isLarge),

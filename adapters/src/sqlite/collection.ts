@@ -107,7 +107,7 @@ export function createCollection<T extends StoredRecord>(
 
   const collection: Collection<T> = {
     spec,
-    get: async (id) => cached.get(id),
+    get: async (id) => cached.getInTurns(id),
     getMany: async (ids) => cached.getManyInSlices(ids),
     async find(asked) {
       const query = flat(asked);

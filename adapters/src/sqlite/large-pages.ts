@@ -1,4 +1,4 @@
-import { createBreathe } from '@commonplace/kit/slices';
+import { createBreathe, nextTurn } from '@commonplace/kit/slices';
 import type { Row } from './file/binding.js';
 
 /** Characters of JSON above which a page is parsed with pauses, and not kept in memory: some five milliseconds. */
@@ -9,8 +9,11 @@ export class LargePage {
   /** Each row begins with the JSON of a record. */
   constructor(private readonly rows: readonly Row[]) {}
 
-  /** Parses the records, and lets other requests run in between. */
+  /** Parses the records, and lets other requests run in between, and before, as reading them has taken milliseconds. */
   async parse<T>(): Promise<T[]> {
+    // The first of two may belong to the turn in which they were read.
+    await nextTurn();
+    await nextTurn();
     const breathe = createBreathe();
     const records: T[] = [];
     for (const [doc] of this.rows) {
@@ -20,6 +23,9 @@ export class LargePage {
     return records;
   }
 }
+
+/** Returns whether a record takes milliseconds to parse. */
+export const isLong = ([doc]: Row): boolean => (doc as string).length > LARGE_CHARS;
 
 /** Returns whether the records of a page are large together. A single one cannot be parsed with pauses. */
 export function isLarge(rows: readonly Row[]): boolean {

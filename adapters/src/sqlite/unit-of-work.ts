@@ -9,8 +9,9 @@ import {
 } from '@commonplace/kit/store';
 import type { Written } from '../store/listeners.js';
 import { tracedEvent } from '../store/telemetry.js';
+import { encodeInPieces, hasLongText } from './encode-record.js';
 import { StepFailed } from './file/write-queue.js';
-import type { Step } from './file/writer-protocol.js';
+import type { Pieces, Step } from './file/writer-protocol.js';
 import { createOverlay } from './overlay.js';
 import { columnOf } from './schema.js';
 import { checkName } from './values.js';
@@ -30,7 +31,10 @@ export interface UnitContext {
 interface Write {
   readonly collection: string;
   readonly id: string;
+  /** The statement. `UNWRITTEN` stands for the JSON of `long`, which the commit encodes. */
   readonly step: Step;
+  /** A record with a long text. */
+  readonly long?: StoredRecord | undefined;
   /** Is called if the step changes nothing. */
   readonly refused?: (() => void) | undefined;
 }
@@ -59,7 +63,8 @@ class SqliteUnitOfWork implements UnitOfWork {
   insert<T extends StoredRecord>({ spec }: Collection<T>, record: Omit<T, 'version'>): T {
     const made = { ...record, version: 1 } as unknown as StoredRecord;
     const sql = `INSERT INTO ${this.context.tableOf(spec)} (id, version, doc) VALUES (?, 1, ?)`;
-    this.add(spec, made.id, [sql, [made.id, JSON.stringify(made)], 'change']);
+    const long = hasLongText(made) ? made : undefined;
+    this.add(spec, made.id, [sql, [made.id, long ? UNWRITTEN : JSON.stringify(made)], 'change'], { long });
     this.overlay.put(spec.name, made);
     return made as T;
   }
@@ -68,7 +73,9 @@ class SqliteUnitOfWork implements UnitOfWork {
     if ((after as unknown as StoredRecord).id !== before.id) throw new TypeError('a record keeps its id');
     const made = { ...after, version: before.version + 1 } as unknown as StoredRecord;
     const sql = `UPDATE ${this.context.tableOf(spec)} SET version = ?, doc = ? WHERE id = ? AND version = ?`;
-    this.add(spec, made.id, [sql, [made.version, JSON.stringify(made), made.id, before.version], 'change']);
+    const long = hasLongText(made) ? made : undefined;
+    const doc = long ? UNWRITTEN : JSON.stringify(made);
+    this.add(spec, made.id, [sql, [made.version, doc, made.id, before.version], 'change'], { long });
     this.overlay.put(spec.name, made);
     return made as T;
   }
@@ -107,7 +114,7 @@ class SqliteUnitOfWork implements UnitOfWork {
   ): void {
     const sql = incrementWithinSql(this.context.tableOf(spec), field);
     const params = [by, id, by, atLeast ?? -Number.MAX_VALUE, atMost ?? Number.MAX_VALUE];
-    this.add(spec, id, [sql, params, 'change'], refused);
+    this.add(spec, id, [sql, params, 'change'], { refused });
     this.overlay.add(spec.name, { id, version: 1, [field]: by } as StoredRecord, field, by);
   }
 
@@ -121,12 +128,10 @@ class SqliteUnitOfWork implements UnitOfWork {
     this.over = true;
     const writes = this.writes;
     if (writes.length === 0 && this.events.length === 0) return;
+    const steps = writes.some(({ long }) => long !== undefined) ? await encodeLong(writes) : writes.map(stepOf);
     const include = this.context.exclude(writes.filter(({ step: [, , must] }) => must === 'change'));
     try {
-      await this.context.commit(
-        writes.map(({ step }) => step),
-        this.events,
-      );
+      await this.context.commit(steps, this.events);
     } catch (error) {
       throw error instanceof StepFailed ? translateFailure(error, writes[error.step]) : error;
     } finally {
@@ -135,9 +140,14 @@ class SqliteUnitOfWork implements UnitOfWork {
     this.context.committed(this, writes);
   }
 
-  private add(spec: { readonly name: string }, id: string, step: Step, refused?: () => void): void {
+  private add(
+    spec: { readonly name: string },
+    id: string,
+    step: Step,
+    { long, refused }: Pick<Write, 'long' | 'refused'> = {},
+  ): void {
     this.requireOpen();
-    this.writes.push({ collection: spec.name, id, step, refused });
+    this.writes.push({ collection: spec.name, id, step, long, refused });
   }
 
   private requireOpen(): void {
@@ -147,6 +157,21 @@ class SqliteUnitOfWork implements UnitOfWork {
 
 export function createUnitOfWork(context: UnitContext): UnitOfWork {
   return new SqliteUnitOfWork(context);
+}
+
+const UNWRITTEN: Pieces = [];
+
+const stepOf = ({ step }: Write): Step => step;
+
+/** Returns the statements of writes, with the JSON of long records, and lets other requests run in between. */
+async function encodeLong(writes: readonly Write[]): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const { step, long } of writes) {
+    const pieces = long === undefined ? UNWRITTEN : await encodeInPieces(long);
+    const [sql, params, must] = step;
+    steps.push(long === undefined ? step : [sql, params.map((param) => (param === UNWRITTEN ? pieces : param)), must]);
+  }
+  return steps;
 }
 
 function incrementSql(table: string, field: string): string {

@@ -1,5 +1,5 @@
-export { type Breathe, createBreathe } from './breathe.js';
+export { type Breathe, createBreathe, nextTurn } from './breathe.js';
 export { parseJsonInSlices } from './parse-json.js';
-export { encodeInSlices, piecesOf } from './pieces.js';
+export { encodeInSlices, jsonPiecesOf, piecesOf } from './pieces.js';
 export { isSentInTurns, sendInTurns } from './send.js';
 export { mergeRuns, sortInSlices } from './sort.js';

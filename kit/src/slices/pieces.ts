@@ -14,6 +14,13 @@ export function* piecesOf(text: string): Generator<string> {
   }
 }
 
+/** Writes a text as JSON, with its quotes, in pieces for slices of work. */
+export function* jsonPiecesOf(text: string): Generator<string> {
+  yield '"';
+  for (const piece of piecesOf(text)) yield JSON.stringify(piece).slice(1, -1);
+  yield '"';
+}
+
 /** Encodes a text as UTF-8, and yields to the event loop in between. */
 export async function encodeInSlices(text: string, breathe: Breathe): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(Buffer.byteLength(text));

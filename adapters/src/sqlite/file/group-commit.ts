@@ -1,5 +1,5 @@
-import type { Connection } from './binding.js';
-import type { Done, Failure, FailureKind, Unit } from './writer-protocol.js';
+import type { Connection, Param } from './binding.js';
+import type { Done, Failure, FailureKind, Pieces, Unit } from './writer-protocol.js';
 
 /** Codes of faults of the file or the machine, not of a statement. */
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|NOMEM|CORRUPT|NOTADB)/;
@@ -33,7 +33,8 @@ type Outcome = { changes: number[] } | { failure: Failure };
 function applyUnit(connection: Connection, [number, steps]: Unit): Outcome {
   connection.run('SAVEPOINT unit');
   const changes: number[] = [];
-  for (const [sql, params, must] of steps) {
+  for (const [sql, given, must] of steps) {
+    const params = given.map(joined);
     let failure: [kind: FailureKind, code: string, message: string] | undefined;
     try {
       const changed = must === 'row' ? connection.all(sql, params).length : connection.run(sql, params);
@@ -53,6 +54,8 @@ function applyUnit(connection: Connection, [number, steps]: Unit): Outcome {
   connection.run('RELEASE unit');
   return { changes };
 }
+
+const joined = (param: Param | Pieces): Param => (Array.isArray(param) ? param.join('') : (param as Param));
 
 function kindOf(code: string): FailureKind {
   if (code.startsWith('SQLITE_CONSTRAINT')) return 'constraint';

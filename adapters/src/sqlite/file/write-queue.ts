@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { StorageFull, Unavailable } from '@commonplace/kit/errors';
+import { nextTurn } from '@commonplace/kit/slices';
 import { SlotMap } from '@commonplace/kit/slots';
 import { checkParam } from './binding.js';
+import { portionsOf } from './portions.js';
 import type { Failure, FailureKind, Reply, Request, Step, Unit } from './writer-protocol.js';
 
 /** The main thread's interface to the writer thread. */
@@ -70,6 +72,8 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
   const waiting = new SlotMap<Waiting>();
   const deferred = new Map<string, Step>();
   let units: Unit[] = [];
+  /** The large units that are being sent. */
+  const large = new Set<Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let state: 'open' | 'closing' | 'dead' = 'open';
   let cause: unknown;
@@ -83,11 +87,32 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     units = [];
   }
 
-  function submit(steps: readonly Step[], entry: Waiting): void {
-    if (waiting.size === 0) thread.ref();
+  function submit(number: number, steps: readonly Step[]): void {
     if (units.length === 0) setImmediate(send);
-    units.push([waiting.put(entry), steps]);
+    units.push([number, steps]);
     if (units.length === SENT_EARLY) send();
+  }
+
+  /** Sends a large unit to the writer portion by portion, each in a turn of the event loop of its own. */
+  async function submitLarge(number: number, portions: readonly (readonly Step[])[]): Promise<void> {
+    try {
+      for (const [i, steps] of portions.entries()) {
+        await nextTurn();
+        if (state === 'dead') return;
+        checkSteps(steps);
+        if (i === portions.length - 1) submit(number, steps);
+        else thread.postMessage({ units: [], part: [number, steps] } satisfies Request);
+      }
+    } catch (error) {
+      thread.postMessage({ units: [], part: [number, undefined] } satisfies Request);
+      waiting.take(number)?.reject(error as Error);
+      if (waiting.size === 0) thread.unref();
+    }
+  }
+
+  function put(entry: Waiting): number {
+    if (waiting.size === 0) thread.ref();
+    return waiting.put(entry);
   }
 
   function die(reason: unknown): void {
@@ -122,8 +147,15 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     commit(steps, acknowledged) {
       if (state !== 'open') return Promise.reject(Unavailable({}, { cause }));
       return new Promise((resolve, reject) => {
-        for (const [, params] of steps) params.forEach(checkParam);
-        submit(steps, { resolve, reject, acknowledged });
+        const portions = portionsOf(steps);
+        const entry = { resolve, reject, acknowledged };
+        if (portions.length === 1) {
+          checkSteps(steps);
+          submit(put(entry), steps);
+          return;
+        }
+        const sent = submitLarge(put(entry), portions).finally(() => large.delete(sent));
+        large.add(sent);
       });
     },
     defer(key, step) {
@@ -145,6 +177,7 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
       clearTimeout(timer);
       const flushed = queue.flush();
       state = 'closing';
+      await Promise.all(large);
       const ended = once(thread, 'exit');
       send();
       thread.ref();
@@ -153,6 +186,11 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     },
   };
   return queue;
+}
+
+/** Throws if a parameter cannot be stored. Pieces are those of JSON, which never has what is refused. */
+function checkSteps(steps: readonly Step[]): void {
+  for (const [, params] of steps) for (const param of params) if (!Array.isArray(param)) checkParam(param);
 }
 
 function errorOf([, step, kind, code, message]: Failure): Error {

@@ -1,7 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { openConnection } from './binding.js';
 import { commitGroup } from './group-commit.js';
-import type { Reply, Request, Unit } from './writer-protocol.js';
+import type { Reply, Request, Step, Unit, UnitPart } from './writer-protocol.js';
 
 /**
  * The writer thread, which is the only one that waits for the disk. Units that arrive during a commit share the next
@@ -21,12 +21,23 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
   connection.exec('PRAGMA wal_autocheckpoint = 4000');
   connection.exec('PRAGMA journal_size_limit = 67108864');
 
+  /** The statements of large units that have arrived so far. */
+  const begun = new Map<number, Step[]>();
+  const unitsOf = ({ units, part }: Request): Unit[] => {
+    if (part !== undefined) takePart(begun, part);
+    return units.map(([number, steps]) => {
+      const before = begun.get(number);
+      begun.delete(number);
+      return [number, before === undefined ? steps : [...before, ...steps]];
+    });
+  };
+
   port.on('message', (first: Request) => {
     const requests = [first];
     for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
       requests.push(next.message as Request);
     }
-    const units = requests.flatMap((request): readonly Unit[] => request.units);
+    const units = requests.flatMap((request) => unitsOf(request));
     for (let at = 0; at < units.length; at += MAX_UNITS) {
       send(commitGroup(connection, units.slice(at, at + MAX_UNITS)));
     }
@@ -36,6 +47,13 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
     }
   });
   send({ ready: true });
+}
+
+function takePart(begun: Map<number, Step[]>, [number, steps]: UnitPart): void {
+  const before = begun.get(number) ?? [];
+  for (const step of steps ?? []) before.push(step);
+  if (steps === undefined) begun.delete(number);
+  else begun.set(number, before);
 }
 
 if (parentPort !== null) {
