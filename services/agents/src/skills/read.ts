@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
-import { createBreathe } from '@commonplace/kit/slices';
+import { type Breathe, createBreathe, jsonPiecesOf } from '@commonplace/kit/slices';
 import { isLongerThan } from '@commonplace/kit/words';
 import type { SkillFile } from '@commonplace/proto/agents/v1/skill.js';
 import type { SkillInput } from '@commonplace/proto/agents/v1/skill_service.js';
@@ -55,7 +55,7 @@ export async function readSkills(
     const found = input.skillMd === undefined ? undefined : (files.next().value as ReadSkillMd);
     if (found !== undefined && 'fault' in found) add('skill_md', 'invalid_value', found.fault);
     const file = found !== undefined && 'file' in found ? found.file : undefined;
-    const given = readSkill(input, file, agent.skills, limits, add);
+    const given = await readSkill(input, file, { before: agent.skills, limits, breathe }, add);
     const { id, name } = given.skill;
     if (seen.names.has(name)) add('name', 'invalid_value', 'is the name of an earlier skill of the list.');
     if (seen.ids.has(id)) add('id', 'invalid_value', 'is the id of an earlier skill of the list.');
@@ -66,15 +66,22 @@ export async function readSkills(
   return skills;
 }
 
+/** What all skills of a request are read with. */
+interface SkillTerms {
+  /** The skills of the agent until now. */
+  readonly before: readonly PinnedSkill[];
+  readonly limits: Limits;
+  readonly breathe: Breathe;
+}
+
 type AddFault = (field: string, code: string, message: string) => void;
 
-function readSkill(
+async function readSkill(
   input: SkillInput,
   file: SkillMd | undefined,
-  before: readonly PinnedSkill[],
-  limits: Limits,
+  { before, limits, breathe }: SkillTerms,
   add: AddFault,
-): GivenSkill {
+): Promise<GivenSkill> {
   const kept = before.find(({ id }) => id === input.id);
   if (kept !== undefined && isOnlyId(input)) return { skill: kept };
   if (input.id !== undefined && kept === undefined) add('id', 'invalid_value', 'is the id of no skill of the agent.');
@@ -87,7 +94,7 @@ function readSkill(
   const license = input.license ?? file?.license;
   const refs = input.files.map(({ path, resourceId }) => ({ path, ...(resourceId !== undefined && { resourceId }) }));
   const stored = { content, files };
-  const hash = hashOf(stored, input.resourceId, refs);
+  const hash = await hashOf(stored, input.resourceId, refs, breathe);
   const skill: PinnedSkill = {
     ...{ id: kept?.id ?? newId(), name, description, isEnabled: input.isEnabled ?? true },
     ...(input.resourceId !== undefined && { resourceId: input.resourceId }),
@@ -188,15 +195,36 @@ function readMetadata(bytes: Buffer, file: SkillMd | undefined, add: AddFault): 
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-/** Returns the hash of a skill's content; for documents that are read live, of their ids. */
-function hashOf(
+/** Returns the hash of a skill's content; for documents that are read live, of their ids. Lets other requests run. */
+async function hashOf(
   { content, files }: Omit<StoredContent, 'hash'>,
   resourceId: string | undefined,
   refs: PinnedSkill['files'],
-): string {
+  breathe: Breathe,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for (const piece of hashedPieces(content, files, resourceId, refs)) {
+    hash.update(piece);
+    await breathe();
+  }
+  return hash.digest('hex');
+}
+
+/** Writes `[content, resourceId, [[path, content] of each file], [[path, resourceId] of each reference]]` as JSON. */
+function* hashedPieces(
+  content: string,
+  files: StoredContent['files'],
+  resourceId: string | undefined,
+  refs: PinnedSkill['files'],
+): Generator<string> {
+  yield '[';
+  yield* jsonPiecesOf(content);
+  yield `,${JSON.stringify(resourceId ?? null)},[`;
+  for (const [i, file] of files.entries()) {
+    yield `${i === 0 ? '' : ','}[${JSON.stringify(file.path)},`;
+    yield* jsonPiecesOf(file.content);
+    yield ']';
+  }
   const live = refs.filter((ref) => ref.resourceId !== undefined).map(({ path, resourceId: id }) => [path, id]);
-  const own = files.map((file) => [file.path, file.content]);
-  return createHash('sha256')
-    .update(JSON.stringify([content, resourceId ?? null, own, live]))
-    .digest('hex');
+  yield `],${JSON.stringify(live)}]`;
 }
