@@ -1,4 +1,12 @@
-import { pageOfAll, parsePageRequest, sortRecords, type TimeFilters, timesWithin } from '@commonplace/kit/store';
+import { createBreathe } from '@commonplace/kit/slices';
+import {
+  findInPages,
+  pageOfAll,
+  parsePageRequest,
+  sortRecords,
+  type TimeFilters,
+  timesWithin,
+} from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import type { Tag as TagMessage } from '@commonplace/proto/resources/v1/tag.js';
@@ -6,10 +14,20 @@ import type { TagParts } from './parts.js';
 import type { Tag, TaggedNode } from './records.js';
 import { countUsage } from './usage.js';
 
+/** Number of tags that are read or counted at once; other requests run in between. */
+const READ_AT_ONCE = 200;
+
 /** Returns the messages of tags of one workspace, in the same order. */
 export async function tagMessages(parts: TagParts, tags: readonly Tag[]): Promise<TagMessage[]> {
-  const usage = await countUsage({ ...parts, tree: parts.tree }, tags);
-  return tags.map((tag) => tagMessage(tag, usage.get(tag.id) ?? 0));
+  const breathe = createBreathe();
+  const messages: TagMessage[] = [];
+  for (let from = 0; from < tags.length; from += READ_AT_ONCE) {
+    const some = tags.slice(from, from + READ_AT_ONCE);
+    const usage = await countUsage({ ...parts, tree: parts.tree }, some);
+    messages.push(...some.map((tag) => tagMessage(tag, usage.get(tag.id) ?? 0)));
+    await breathe();
+  }
+  return messages;
 }
 
 export function tagMessage(tag: Tag, usageCount: number): TagMessage {
@@ -42,16 +60,14 @@ interface TagQuery {
 export async function listTags(parts: TagParts, query: TagQuery): Promise<{ items: TagMessage[]; page: Page }> {
   const { workspaceId, ids } = query;
   const q = foldName(query.q);
-  const found = await parts.tags.collection.find({
-    where: {
-      workspaceId,
-      mergedInto: { exists: false },
-      ...(q === '' ? {} : { nameFold: { substring: q } }),
-      ...timesWithin(query.times ?? {}),
-    },
-    sort: ['nameFold'],
-    limit: MAX_TAGS,
-  });
+  const where = {
+    workspaceId,
+    mergedInto: { exists: false },
+    ...(q === '' ? {} : { nameFold: { substring: q } }),
+    ...timesWithin(query.times ?? {}),
+  };
+  const { collection } = parts.tags;
+  const found = await findInPages(collection, { where, sort: ['nameFold'], limit: MAX_TAGS }, READ_AT_ONCE);
   const tags = ids === undefined ? found : found.filter(({ id }) => ids.includes(id));
   const slice = parsePageRequest(query.page);
   const falls = query.sort.startsWith('-');
