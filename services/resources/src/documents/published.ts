@@ -1,5 +1,5 @@
-import { UUID_PATTERN } from '@commonplace/kit/id';
 import { toHtml } from './html/write.js';
+import { idsIn } from './ids-in.js';
 import { toMarkdown } from './markdown/write.js';
 import { type Attrs, attrText, BLOCKS, type Doc, type DocNode, holdsInline, type Mark } from './model/model.js';
 import { countWords, toText } from './model/text.js';
@@ -313,7 +313,5 @@ function firstImage(doc: Doc, links: PublicLinks): string | undefined {
 
 /** Returns the ids of all resources that a document names in any way, doubles excluded. */
 export function namedResources(source: string): string[] {
-  return [...new Set(source.match(UUIDS))];
+  return [...new Set(idsIn(source))];
 }
-
-const UUIDS = new RegExp(`\\b${UUID_PATTERN}\\b`, 'g');

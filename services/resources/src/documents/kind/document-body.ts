@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Breathe, createBreathe, piecesOf } from '@commonplace/kit/slices';
+import { type Breathe, createBreathe, jsonPiecesOf, piecesOf } from '@commonplace/kit/slices';
 import { ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import type { Payload } from '../../content/kind.js';
 import { UnsupportedFormat } from '../../errors.js';
@@ -149,15 +149,13 @@ export async function sourcePayloadInSlices({ text }: Body, format: 'markdown' |
 
 /** Returns a text as a JSON string in UTF-8, which is made piece by piece. */
 async function jsonInSlices(text: string, breathe: Breathe): Promise<Buffer> {
-  const pieces = [QUOTE];
-  for (const piece of piecesOf(text)) {
-    pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
+  const pieces: Buffer[] = [];
+  for (const piece of jsonPiecesOf(text)) {
+    pieces.push(Buffer.from(piece));
     await breathe();
   }
-  return Buffer.concat([...pieces, QUOTE]);
+  return Buffer.concat(pieces);
 }
-
-const QUOTE = Buffer.from('"');
 
 interface ShownDocument {
   readonly text: string;
