@@ -61,7 +61,9 @@ test('a worker thread returns and throws the same as the calling thread', async 
       expect(payload).toEqual(derivation.payload(body, format, []));
       expect(payload.content).toBeInstanceOf(Buffer);
     }
-    expect(await deriver.run('org', large, 'doc', body)).toEqual(derivation.doc(body));
+    const anchors = [{ quote: 'resource' }, { quote: 'nowhere' }];
+    expect(await deriver.run('org', large, 'anchors', body, anchors)).toEqual(derivation.anchors(body, anchors));
+    expect(await deriver.run('org', large, 'hiddenWords', body, new Set(['a']))).toEqual([]);
     const input = { ...NO_INPUT, content: json('é') };
     expect(await deriver.run('org', large, 'create', input, limits)).toEqual(derivation.create(input, limits));
     const faulty = { ...NO_INPUT, document: json({ type: 'doc', content: [{}] }) };

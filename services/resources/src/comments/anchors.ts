@@ -1,7 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { LRUCache } from 'lru-cache';
-import { type Doc, findAnchor, type Place } from '../documents/index.js';
 import type { Node } from '../domain/node.js';
 import type { CommentParts } from './parts.js';
 import type { Anchor, Comment } from './records.js';
@@ -23,12 +21,9 @@ export async function foundAnchors(
   const keyOf = ({ id }: Comment) => `${id}:${node.contentVersion}`;
   const open = anchored.filter((comment) => !known.has(keyOf(comment)));
   if (open.length > 0) {
-    const doc = await parts.kinds.document.blocks(node, context);
-    for (const comment of open) {
-      known.set(keyOf(comment), find(doc, comment.anchor as Anchor)?.block_id ?? '');
-      // Searching a long document takes milliseconds, so other requests get a turn in between.
-      await turn();
-    }
+    const anchors = open.map(({ anchor }) => anchor as Anchor);
+    const blockIds = await blocksOf(parts, node, anchors, context);
+    for (const [i, comment] of open.entries()) known.set(keyOf(comment), blockIds[i] ?? '');
   }
   return new Map(
     anchored.flatMap((comment) => {
@@ -45,11 +40,21 @@ export async function onItsBlock(
   anchor: Anchor,
   context: CallContext,
 ): Promise<Anchor> {
-  const place = find(await parts.kinds.document.blocks(node, context), anchor);
-  return place === undefined ? anchor : { ...anchor, blockId: place.block_id };
+  const [blockId] = await blocksOf(parts, node, [anchor], context);
+  return blockId === undefined ? anchor : { ...anchor, blockId };
 }
 
-function find(doc: Doc, { blockId, ...words }: Anchor): Place | undefined {
-  const place = findAnchor(doc, blockId === undefined ? words : { ...words, block_id: blockId });
-  return place === 'orphaned' ? undefined : place;
+/** Returns the id of the block that contains each passage; undefined if none does. */
+async function blocksOf(
+  { kinds }: CommentParts,
+  node: Node,
+  anchors: readonly Anchor[],
+  context: CallContext,
+): Promise<(string | undefined)[]> {
+  const given = anchors.map(({ blockId, ...words }) => ({
+    ...words,
+    ...(blockId !== undefined && { block_id: blockId }),
+  }));
+  const places = await kinds.document.places(node, given, context);
+  return places.map((place) => (place === 'orphaned' ? undefined : place.block_id));
 }

@@ -72,9 +72,7 @@ export async function commentMessages(
   const found = await foundAnchors(parts, node, comments, context);
   const hidden = new Set(await parts.hidden.in(context, comments.map(({ body = '' }) => body).join('\n')));
   const anchored = comments.some(({ anchor }) => anchor !== undefined);
-  const words = anchored
-    ? await wordsHiddenIn(parts, node, (text) => parts.hidden.in(context, text), context)
-    : NO_WORDS;
+  const words = anchored ? await wordsHiddenIn(parts, node, (text) => parts.hidden.in(context, text)) : NO_WORDS;
   const requester = { tenant: node.tenant, deadline: context.deadline };
   const breathe = createBreathe(context.signal);
   const messages: CommentMessage[] = [];

@@ -1,5 +1,4 @@
-import type { CallContext } from '@commonplace/kit/rpc';
-import { hiddenWords, NO_ACCESS } from '../documents/index.js';
+import { NO_ACCESS } from '../documents/index.js';
 import { namedIn } from '../documents/kind/hidden.js';
 import type { Node } from '../domain/node.js';
 import type { CommentParts } from './parts.js';
@@ -24,13 +23,12 @@ export async function wordsHiddenIn(
   { kinds }: Pick<CommentParts, 'kinds'>,
   node: Node,
   hiddenIn: (text: string) => Promise<readonly string[]>,
-  context: Pick<CallContext, 'work'>,
 ): Promise<HiddenWords> {
   const text = await kinds.document.text(node);
   if (namedIn(text).length === 0) return NO_WORDS;
   const ids = new Set(await hiddenIn(text));
   if (ids.size === 0) return NO_WORDS;
-  const all = [...new Set(hiddenWords(await kinds.document.blocks(node, context), ids))];
+  const all = await kinds.document.hiddenWords(node, ids);
   if (all.length > MAX_HIDDEN_TEXTS) return { texts: [], tooMany: true };
   return { texts: all.map((words) => ({ words, pattern: patternOf(words) })), tooMany: false };
 }

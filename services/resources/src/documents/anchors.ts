@@ -3,7 +3,7 @@ import { type Doc, eachBlock, hasId } from './model/model.js';
 import { blockText } from './model/text.js';
 
 /** The target of a comment: the quoted words, the text around them, and the block that held them. */
-interface Anchor {
+export interface Anchor {
   readonly quote: string;
   readonly prefix?: string;
   readonly suffix?: string;
@@ -131,15 +131,19 @@ const codePoints = (text: string): number => {
 };
 
 /**
- * Finds a comment's quote in a document whose blocks have ids. Searches its own block first, for the exact words and
- * then for edited ones, and the other blocks after that. Returns 'orphaned' if nothing matches.
+ * Finds comments' quotes in a document whose blocks have ids. Searches the own block of each first, for the exact words
+ * and then for edited ones, and the other blocks after that. Returns 'orphaned' for those of which nothing matches.
  */
-export function findAnchor(doc: Doc, anchor: Anchor): Place | 'orphaned' {
+export function findAnchors(doc: Doc, anchors: readonly Anchor[]): (Place | 'orphaned')[] {
   const blocks: Searchable[] = [];
   eachBlock(doc, (block) => {
     const text = hasId(block) && block.id !== undefined ? blockText(block) : '';
     if (text !== '') blocks.push(searchable(block.id as string, text));
   });
+  return anchors.map((anchor) => place(doc, blocks, anchor));
+}
+
+function place(doc: Doc, blocks: readonly Searchable[], anchor: Anchor): Place | 'orphaned' {
   const quote = flatten(anchor.quote).trim();
   if (quote === '') return blockAlone(doc, anchor);
   const found = locate(blocks, quote, anchor) ?? longestLine(blocks, anchor);

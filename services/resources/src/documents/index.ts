@@ -1,4 +1,4 @@
-export { findAnchor, type Place } from './anchors.js';
+export { type Anchor, findAnchors, type Place } from './anchors.js';
 export { commentDerivation } from './comment.js';
 export { appendMarkdown, applyEdits, prependMarkdown } from './edits.js';
 export { parseHtml } from './html/read.js';

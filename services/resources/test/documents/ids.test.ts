@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  type Anchor,
   applyBlockIds,
   blockIds,
   countBlocks,
   type Doc,
-  findAnchor,
+  findAnchors,
   parseMarkdown,
   readDoc,
   toJson,
@@ -25,6 +26,8 @@ function idsByText(doc: Doc): Record<string, string> {
   });
   return ids;
 }
+
+const findAnchor = (doc: Doc, anchor: Anchor) => findAnchors(doc, [anchor])[0];
 
 const edited = (from: string, to: string) => {
   const before = withBlockIds(parseMarkdown(PAGE));

@@ -1,10 +1,13 @@
 import type { ContentInput, Diff, Payload } from '../../content/kind.js';
 import {
+  type Anchor,
   type BlockMap,
   commentDerivation,
-  type Doc,
+  findAnchors,
+  hiddenWords,
   mapBlocks,
   mapBlocksOfDoc,
+  type Place,
   type PublicLinks,
   type PublishedHtml,
   publishedHtml,
@@ -46,7 +49,8 @@ export const derivation = {
   payload: (body: Body, format: DocumentFormat, hidden: readonly string[]): Payload => payloadOf(body, format, hidden),
   text: (body: Body, format: DocumentFormat, hidden: readonly string[]): string => shownText(body, format, hidden),
   ids: (body: Body): string => idsOf(docOf(body)),
-  doc: (body: Body): Doc => docOf(body),
+  anchors: (body: Body, anchors: readonly Anchor[]): (Place | 'orphaned')[] => findAnchors(docOf(body), anchors),
+  hiddenWords: (body: Body, hidden: ReadonlySet<string>): string[] => hiddenWords(docOf(body), hidden),
   /** Returns the map of the document's blocks in its Markdown, with that Markdown unless the body contains it. */
   blockMap: (body: Body): BlockMap & { readonly markdown?: string } =>
     body.format === 'markdown' ? mapBlocks(body.text, body.blockIds?.split(' ')) : mapBlocksOfDoc(docOf(body)),

@@ -5,7 +5,7 @@ import type { Keeper } from '../../content/kept.js';
 import type { ContentKind, Holder, Payload, Renaming } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
 import type { AccessSubject } from '../../policy.js';
-import type { Doc, PublicLinks, PublishedHtml } from '../index.js';
+import type { Anchor, Place, PublicLinks, PublishedHtml } from '../index.js';
 import type { Deriver, Requester } from './deriver.js';
 import { type Body, bare } from './document-body.js';
 import type { Limits } from './document-input.js';
@@ -22,8 +22,17 @@ export interface DocumentParts {
 }
 
 export interface DocumentKind extends ContentKind {
-  /** Returns the blocks of a document to a caller that will refer to one, and stores their ids from then on. */
-  blocks(node: Pick<Node, 'id'>, context: Pick<CallContext, 'work'>): Promise<Doc>;
+  /**
+   * Returns the places of passages in a document to a caller that will refer to their blocks, whose ids are stored from
+   * then on.
+   */
+  places(
+    node: Pick<Node, 'id'>,
+    anchors: readonly Anchor[],
+    context: Pick<CallContext, 'work'>,
+  ): Promise<(Place | 'orphaned')[]>;
+  /** Returns the words of the references in a document that name one of these resources. */
+  hiddenWords(node: Pick<Node, 'id'>, hidden: ReadonlySet<string>): Promise<string[]>;
   /** Returns the body as the given caller may read it, in the format that it was written in. */
   shownBody(node: Pick<Node, 'id'>, subject: AccessSubject): Promise<Body>;
   /** Converts a body's text to another format. */

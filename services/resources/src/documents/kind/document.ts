@@ -54,11 +54,20 @@ export function createDocumentKind(parts: DocumentParts): DocumentKind {
       const record = await work.get(contents, node.id);
       if (record !== undefined) work.remove(contents, record);
     },
-    async blocks(node, context) {
-      const record = await context.work.get(contents, node.id);
-      if (record === undefined) return deriver.run('', 0, 'doc', EMPTY);
-      const withIds = await keepIds(record, context.work, record.tenant);
-      return deriver.run(record.tenant, withIds.text.length, 'doc', bare(withIds));
+    async places(node, anchors, { work }) {
+      const record = await work.get(contents, node.id);
+      if (record === undefined) return deriver.run('', 0, 'anchors', EMPTY, anchors);
+      const withIds = await keepIds(record, work, record.tenant);
+      const found: Awaited<ReturnType<DocumentKind['places']>> = [];
+      for (let from = 0; from < anchors.length; from += ANCHORS_AT_ONCE) {
+        const some = anchors.slice(from, from + ANCHORS_AT_ONCE);
+        found.push(...(await deriver.run(record.tenant, withIds.text.length, 'anchors', bare(withIds), some)));
+      }
+      return found;
+    },
+    async hiddenWords(node, hiddenIds) {
+      const record = (await contents.get(node.id)) ?? { ...EMPTY, tenant: '' };
+      return deriver.run(record.tenant, record.text.length, 'hiddenWords', bare(record), hiddenIds);
     },
     async takeIds(node, ids, { work }) {
       const record = await work.get(contents, node.id);
@@ -69,6 +78,9 @@ export function createDocumentKind(parts: DocumentParts): DocumentKind {
     },
   };
 }
+
+/** Number of passages that are looked for at a time, within one time limit: edited words take up to 0.1 s each. */
+const ANCHORS_AT_ONCE = 50;
 
 /** Matches a valid block id. */
 const BLOCK_ID = /^[\w-]{1,64}$/;

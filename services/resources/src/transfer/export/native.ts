@@ -29,7 +29,7 @@ export async function* nativePieces(parts: TransferParts, node: Node, terms: Arc
     const hidden = new Set(await parts.hidden.from(terms.subject, bodies));
     const hiddenIn = (text: string) => parts.hidden.from(terms.subject, text);
     const anchored = comments.some(({ anchor }) => anchor !== undefined);
-    const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn, terms.context) : NO_WORDS;
+    const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn) : NO_WORDS;
     const shown: object[] = [];
     for (const comment of comments) {
       const { body } = comment;
