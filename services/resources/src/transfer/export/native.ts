@@ -1,8 +1,5 @@
-import type { Actor } from '@commonplace/kit/auth';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
-import { COMMENT_ORDER, type Comment } from '../../comments/records.js';
-import { type HiddenWords, NO_WORDS, shownAnchor, wordsHiddenIn } from '../../comments/shown-anchor.js';
 import { WHOLE_CONTENT } from '../../content/kind.js';
 import type { DocumentFormat } from '../../documents/kind/records.js';
 import type { Grant } from '../../domain/grant.js';
@@ -12,9 +9,10 @@ import { requireKind } from '../../kinds.js';
 import { grantsOn } from '../../sharing/grants.js';
 import { NEWEST_FIRST, type SnapshotRecord } from '../../snapshots/records.js';
 import type { TransferParts } from '../parts.js';
+import { commentsOf, shownComments } from './comments.js';
 import { shownForm, shownPublication } from './outward.js';
 import { shownActor } from './people.js';
-import { type ArchiveTerms, entry, fileEntry, growingEntry, jsonEntry, type Pieces } from './pieces.js';
+import { type ArchiveTerms, entry, fileEntry, growingEntry, jsonEntry, listTexts, type Pieces } from './pieces.js';
 import { tableCsv, tableJson } from './table-text.js';
 
 /** Yields all entries of one resource, as `docs/archive-format.md` describes them; its own JSON comes last. */
@@ -24,19 +22,7 @@ export async function* nativePieces(parts: TransferParts, node: Node, terms: Arc
   const grants = include.permissions && node.principals.length > 0 ? await grantsOn(parts, node) : [];
   const comments = include.comments && node.type === 'document' ? await commentsOf(parts, node) : [];
   if (comments.length > 0) {
-    await terms.emails.load(comments.flatMap(peopleIn));
-    const bodies = comments.map(({ body = '' }) => body).join('\n');
-    const hidden = new Set(await parts.hidden.from(terms.subject, bodies));
-    const hiddenIn = (text: string) => parts.hidden.from(terms.subject, text);
-    const anchored = comments.some(({ anchor }) => anchor !== undefined);
-    const words = anchored ? await wordsHiddenIn(parts, node, hiddenIn) : NO_WORDS;
-    const shown: object[] = [];
-    for (const comment of comments) {
-      const { body } = comment;
-      const readable = body && (await parts.bodies.shown(node.tenant, body, hidden));
-      shown.push(shownComment({ ...comment, body: readable }, terms, words));
-    }
-    yield jsonEntry(`comments/${node.id}.json`, shown);
+    yield* growingEntry(`comments/${node.id}.json`, listTexts(shownComments(parts, node, comments, terms)));
   }
   const snapshots = include.snapshots && hasSnapshots(node) ? yield* snapshotPieces(parts, node, terms) : [];
   const granted = grants.map(({ principal }) => splitPrincipal(principal)).filter(({ kind }) => kind === 'user');
@@ -131,43 +117,6 @@ function shownArtifact({ artifactType = ArtifactType.CODE, language, source, tit
     entry: entry ?? null,
     assets: (assets ?? []).map(({ name, resourceId }) => ({ name, resource_id: resourceId })),
     source: source ?? '',
-  };
-}
-
-/** Maximum number of comments read; a document has no more. */
-const MAX_COMMENTS = 10_000;
-
-function commentsOf({ comments }: Pick<TransferParts, 'comments'>, { id: resourceId }: Node): Promise<Comment[]> {
-  return comments.find({ where: { resourceId }, sort: COMMENT_ORDER, limit: MAX_COMMENTS });
-}
-
-function peopleIn({ authorId, author, resolvedBy, mentions, reactions }: Comment): string[] {
-  return [authorId, author.id, resolvedBy?.id ?? '', ...mentions, ...reactions.flatMap(({ users }) => users)];
-}
-
-/** Returns a comment whose body its reader may see. */
-function shownComment(comment: Comment, { emails }: ArchiveTerms, words: HiddenWords): object {
-  const { resolvedBy } = comment;
-  const anchor = comment.anchor && shownAnchor(comment.anchor, words);
-  const actor = (one: Actor) => shownActor(one, emails);
-  const person = (id: string) => ({ id, email: emails.of(id) ?? null });
-  return {
-    id: comment.id,
-    thread_id: comment.threadId,
-    parent_comment_id: comment.parentId ?? null,
-    body: comment.body ?? null,
-    anchor:
-      anchor === undefined
-        ? null
-        : { quote: anchor.quote, prefix: anchor.prefix, suffix: anchor.suffix, block_id: anchor.blockId },
-    status: comment.status,
-    resolved_by: resolvedBy === undefined ? null : actor(resolvedBy),
-    resolved_at: comment.resolvedAt ?? null,
-    author: { ...actor(comment.author), person: person(comment.authorId) },
-    mentions: comment.mentions.map(person),
-    reactions: comment.reactions.map(({ emoji, users }) => ({ emoji, people: users.map(person) })),
-    edited_at: comment.editedAt ?? null,
-    created_at: comment.createdAt,
   };
 }
 

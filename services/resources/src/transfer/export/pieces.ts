@@ -30,6 +30,17 @@ export function jsonEntry(path: string, value: unknown): TreePiece {
   return entry(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Yields the text of a list as `jsonEntry` writes it, value by value. The list must not be empty. */
+export async function* listTexts(values: AsyncIterable<unknown>): AsyncGenerator<string> {
+  let before = '[\n';
+  for await (const value of values) {
+    // Line ends within texts are escaped.
+    yield `${before}  ${JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')}`;
+    before = ',\n';
+  }
+  yield '\n]\n';
+}
+
 /** Returns an entry for the bytes of a file. */
 export function fileEntry(path: string, fileId: string): TreePiece {
   return TreePiece.fromPartial({ path, fileId, end: true });
