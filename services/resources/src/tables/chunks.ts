@@ -1,4 +1,4 @@
-import { BETWEEN, contentOf, idOf, shortHash } from './rows.js';
+import { BETWEEN, contentOf, encodeRow, type Row, shortHash } from './rows.js';
 
 /**
  * A table stores its rows in order, in chunks. Only the rows determine where a chunk ends, so that equal rows produce
@@ -33,16 +33,25 @@ const MAX_PARTS = 8;
 
 /**
  * Returns appended rows as one more part of an open chunk, so that appending a few rows writes only those rows. Returns
- * undefined if the chunk would end within them, or has too many parts already.
+ * undefined if the chunk would end within them, or has too many parts already. Rows that cannot be a part are not encoded.
  */
-export function partOf(parts: readonly ChunkEntry[], lines: readonly string[]): NewChunk | undefined {
-  if (parts.length === 0 || parts.length >= MAX_PARTS || lines.some((line) => endsChunk(idOf(line)))) return undefined;
+export function partOf(parts: readonly ChunkEntry[], added: readonly Row[]): NewChunk | undefined {
+  if (parts.length === 0 || parts.length >= MAX_PARTS) return undefined;
+  const rows = parts.reduce((sum, part) => sum + part.rows, added.length);
+  if (rows >= MAX_ROWS || added.some(({ id }) => endsChunk(id))) return undefined;
+  // The number of bytes is an upper bound for the number of characters.
+  const before = parts.reduce((sum, part) => sum + part.bytes, 0);
+  const lines: string[] = [];
+  let chars = before;
+  for (const row of added) {
+    const line = encodeRow(row);
+    chars += line.length + BETWEEN.length;
+    if (chars >= MAX_CHARS + BETWEEN.length) return undefined;
+    lines.push(line);
+  }
   const text = lines.join(BETWEEN);
   const size = Buffer.byteLength(text) + BETWEEN.length;
-  const rows = parts.reduce((sum, part) => sum + part.rows, lines.length);
-  // The number of bytes is an upper bound for the number of characters.
-  const bytes = parts.reduce((sum, part) => sum + part.bytes, size);
-  if (rows >= MAX_ROWS || bytes >= MAX_CHARS) return undefined;
+  if (before + size >= MAX_CHARS) return undefined;
   return { text, rows: lines.length, bytes: size, hash: shortHash(text), content: contentHashOf(lines), open: true };
 }
 

@@ -1,6 +1,6 @@
 import { type ChunkEntry, createChunker, type NewChunk } from './chunks.js';
 import { BETWEEN, decodeRow, encodeRow, idOf, type Row, shortHash } from './rows.js';
-import { type Breathe, ROWS_AT_ONCE } from './slices.js';
+import type { Breathe } from './slices.js';
 
 /** Changes to the rows of a table, by row index. */
 export interface Edits {
@@ -68,9 +68,10 @@ export async function rebuild(
     pieces.push(...(same ?? [chunk]));
   };
   const insert = async (rows: readonly Row[] | undefined): Promise<void> => {
-    for (const [i, row] of (rows ?? []).entries()) {
+    for (const row of rows ?? []) {
       put(chunker.push(row.id, encodeRow(row)));
-      if (i % ROWS_AT_ONCE === 0) await breathe();
+      // A row may have megabytes.
+      await breathe();
     }
   };
 

@@ -15,7 +15,7 @@ import { type Edits, isNew, onlyAppends, openParts, type Piece, rebuild } from '
 import { entriesOf, packEntry, type TableHead } from './records.js';
 import { originsOf } from './row-facts.js';
 import { type RowInput, readRows, rowsById } from './row-input.js';
-import { encodeRow, type Row } from './rows.js';
+import type { Row } from './rows.js';
 import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 import type { TableStates } from './state.js';
 import { createRowTaker } from './take-rows.js';
@@ -137,7 +137,7 @@ async function planInput(
 function partAtEnd(head: Head, entries: readonly ChunkEntry[], edits: Edits): Piece[] | undefined {
   if (head.open === undefined || head.open === 0 || !onlyAppends(head.rowCount, edits)) return undefined;
   const rows = edits.inserted.get(head.rowCount) ?? [];
-  const part = partOf(entries.slice(-head.open), rows.map(encodeRow));
+  const part = partOf(entries.slice(-head.open), rows);
   return part && [...entries, part];
 }
 
