@@ -1,4 +1,4 @@
-import { type Mail, nameInMail } from '@commonplace/platform/mail';
+import { type Mail, nameInMail, textInMail } from '@commonplace/platform/mail';
 
 interface InvitationMail {
   readonly email: string;
@@ -18,7 +18,7 @@ export function invitationMail({ email, message, url, ...names }: InvitationMail
     subject: `${inviterName} invites you to ${placeName}`,
     paragraphs: [
       `${inviterName} invites you to ${placeName} at ${new URL(url).host}.`,
-      ...(message === undefined || message === '' ? [] : [`${inviterName} writes:\n${message}`]),
+      ...(message === undefined || message === '' ? [] : [`${inviterName} writes:\n${textInMail(message)}`]),
       'If you do not know the sender, ignore this message.',
     ],
     link: { label: 'See the invitation', url },
