@@ -113,6 +113,18 @@ describe('a publication with too many pages for a full search', () => {
 });
 
 describe('a small publication', () => {
+  test('is searched whatever the accents, case and width, and its excerpts keep them', async () => {
+    const home = await doc('Reisen', `${'Straßen nach İstanbul. '.repeat(20)}Ein Café in Zürich für Œuvres.`);
+    const below = await doc('Crème brûlée', 'Süß.', home.id);
+    await s.publish(boss, home.id);
+    for (const query of ['cafe', 'CAFÉ', 'Zurich oeuvres', 'istanbul strassen']) {
+      expect([query, await namesIn('reisen', query)]).toEqual([query, ['Reisen']]);
+    }
+    expect(await namesIn('reisen', 'creme suss')).toEqual([below.name]);
+    expect(await namesIn('reisen', 'creme caf')).toEqual([]);
+    expect((await search('reisen', 'cafe'))?.items[0]?.excerpt).toMatch(/İstanbul\. Ein Café in Zürich für Œuvres\.$/);
+  });
+
   test('is searched directly: what was just written is found', async () => {
     const home = await doc('Guide', 'Bring **knots**, snake\\_case and a walk**ie**talkie.');
     await s.publish(boss, home.id);

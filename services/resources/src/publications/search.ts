@@ -1,6 +1,7 @@
+import { fold } from '@commonplace/kit/analysis';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
-import { foldName, wordsOf } from '@commonplace/kit/words';
+import { wordsOf } from '@commonplace/kit/words';
 import type {
   SearchedPage,
   SearchPublicationRequest,
@@ -21,7 +22,10 @@ const MAX_QUERY_CHARS = 200;
 /** Largest offset of a page of results; every page of results searches everything before it again. */
 const MAX_OFFSET = 1000;
 
-/** Returns the pages of one publication that hold all words of a query, in name and text: first those whose names do. */
+/**
+ * Returns the pages of one publication that hold all words of a query, in name and text: first those whose names do.
+ * Words are compared as in the search of members: case, width and accents do not count.
+ */
 export async function searchPublication(
   parts: PublicationParts,
   { address, query, limit, offset }: SearchPublicationRequest,
@@ -31,7 +35,7 @@ export async function searchPublication(
   const { revision } = opening;
   if (opening.kind !== 'open') return { ...NONE, revision, ...closedOutcome(opening) };
   const { opened } = opening;
-  const words = wordsOf(foldName(query.slice(0, MAX_QUERY_CHARS)));
+  const words = wordsOf(fold(query.slice(0, MAX_QUERY_CHARS)).text);
   const max = Math.min(limit > 0 ? limit : DEFAULT_LIMIT, MAX_RESULTS);
   const end = Math.min(Math.max(offset, 0), MAX_OFFSET) + max;
   const found = words.length === 0 ? [] : await matches(parts, opened, words, end + 1, context);
@@ -54,7 +58,7 @@ async function matches(
   const others: Entry[] = [];
   const breathe = createBreathe(context.signal);
   for (const entry of head === undefined ? entries : [{ shown: head, depth: 0 }, ...entries]) {
-    if (holdsAll(foldName(entry.shown.name), words)) found.push({ entry: messageOf(opened, entry), excerpt: '' });
+    if (holdsAll(fold(entry.shown.name), words)) found.push({ entry: messageOf(opened, entry), excerpt: '' });
     else others.push(entry);
     if (found.length === max) return found;
     await breathe();

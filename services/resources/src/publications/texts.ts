@@ -1,5 +1,6 @@
+import { type Folded, fold, originalRange } from '@commonplace/kit/analysis';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { excerptAround, foldName, hasWholeWord, normalize, wholeWordSource } from '@commonplace/kit/words';
+import { excerptAround, hasWholeWord, wholeWordSource } from '@commonplace/kit/words';
 import { namedResources, plainText } from '../documents/index.js';
 import { textsOf } from '../kinds.js';
 import { MAX_SEARCH_TEXT } from '../tables/limits.js';
@@ -32,18 +33,18 @@ export async function textsThatHold(
   );
   const texts = new Map<string, string>();
   for (const { shown } of entries) {
-    const name = foldName(shown.name);
+    const name = fold(shown.name);
     const known = stored.get(shown.id);
-    if (known !== undefined && !mayHold(`${name}\n${known}`, words)) continue;
-    const open = words.filter((word) => !hasWholeWord(name, word));
+    if (known !== undefined && !mayHold(`${shown.name}\n${known}`, words)) continue;
+    const open = words.filter((word) => !hasWholeWord(name.text, word));
     const text = await publishedText(parts, opened, shown, open, context);
-    if (holdsAll(foldName(text), open)) texts.set(shown.id, text);
+    if (holdsAll(fold(text), open)) texts.set(shown.id, text);
   }
   return texts;
 }
 
 /** Returns whether a folded text contains all words, each as a whole word. */
-export const holdsAll = (text: string, words: readonly string[]): boolean =>
+export const holdsAll = ({ text }: Folded, words: readonly string[]): boolean =>
   words.every((word) => hasWholeWord(text, word));
 
 /** Markup characters of Markdown, which occur within and around words but not in the rendered text. */
@@ -54,7 +55,7 @@ const MARKS = /[\\*_`~]+/g;
  * text.
  */
 function mayHold(stored: string, words: readonly string[]): boolean {
-  const folded = foldName(stored);
+  const folded = fold(stored).text;
   const bare = folded.replace(MARKS, '');
   const holds = (word: string) => folded.includes(word) || isWithin(bare, word.replace(MARKS, ''));
   return words.every(holds) || namedResources(stored).length > 0;
@@ -87,7 +88,7 @@ async function publishedText(
     if (!('table' in body)) return 'artifact' in body ? body.artifact.source : '';
     const { rows, rowCount } = body.table;
     const text = rows.map(({ cells }) => cells.join(' ')).join('\n');
-    const folded = foldName(text);
+    const folded = fold(text).text;
     texts.push(text);
     chars += text.length;
     wanted = wanted.filter((word) => !hasWholeWord(folded, word));
@@ -102,7 +103,8 @@ const INLINE = /<\/?(?:a|b|code|del|em|i|ins|kbd|mark|s|small|span|strong|sub|su
 
 /** Returns the text around the first occurrence of any of the words, cut between words. */
 export function excerptOf(text: string, words: readonly string[]): string {
-  const normal = normalize(text, 'NFKC');
-  const first = normal.search(new RegExp(words.map(wholeWordSource).join('|'), 'iu'));
-  return excerptAround(normal, Math.max(first, 0), { before: EXCERPT_BEFORE, length: EXCERPT_CHARS });
+  const folded = fold(text);
+  const first = Math.max(folded.text.search(new RegExp(words.map(wholeWordSource).join('|'), 'u')), 0);
+  const [at] = originalRange(folded, first, first + 1);
+  return excerptAround(text, at, { before: EXCERPT_BEFORE, length: EXCERPT_CHARS });
 }
