@@ -3,17 +3,21 @@ import { MAX_EMOJI, MAX_REACTIONS } from '@commonplace/platform/reactions';
 import { expect, test } from '@jest/globals';
 import type { Comment } from '../src/comments/records.js';
 import { MAX_MENTIONS_PER_COMMENT } from '../src/comments/rules.js';
+import type { ArchiveJson } from '../src/transfer/import/archive-json.js';
 import { putComments } from '../src/transfer/import/archived-comments.js';
 import type { ImportPeople } from '../src/transfer/import/people.js';
 
-/** Everybody is known by the part of the address before the @. */
-const people: ImportPeople = {
-  load: async () => {},
-  actors: async (given) => given.map(() => ({ actor: { type: 'user', id: 'ada', name: 'Ada' }, known: true })),
-  ids: async (given) => given.map(({ email }) => String(email).split('@')[0]),
-};
+const idOf = ({ email }: ArchiveJson) => String(email).split('@')[0] ?? '';
 
-async function restored(fields: object): Promise<Comment> {
+/** Everybody is known by the part of the address before the @. The importer may name some of them as actors. */
+const importer = (mayName: (id: string) => boolean): ImportPeople => ({
+  load: async () => {},
+  actors: async (given) =>
+    given.map(idOf).map((id) => ({ actor: { type: 'user', id, name: 'Somebody' }, known: mayName(id) })),
+  ids: async (given) => given.map(idOf),
+});
+
+async function restored(fields: object, people = importer(() => true)): Promise<Comment> {
   const written: Comment[] = [];
   const context = { work: { insert: (_: unknown, record: Comment) => written.push(record) } } as unknown as CallContext;
   const comments = [{ id: 'c', body: 'Text', author: { name: 'Ada' }, ...fields }];
@@ -49,4 +53,16 @@ test('reactions that are no emoji, of nobody, or that come twice are left out', 
     { emoji: emoji(2), people: [] },
   ];
   expect((await restored({ reactions: given })).reactions).toEqual([{ emoji: emoji(1), users: ['p0'] }]);
+});
+
+test('reactions of others are left out unless the importer may name them', async () => {
+  const given = [
+    { emoji: emoji(1), people: persons(3) },
+    { emoji: emoji(2), people: persons(1) },
+  ];
+  const { reactions } = await restored(
+    { reactions: given },
+    importer((id) => id === 'p1'),
+  );
+  expect(reactions).toEqual([{ emoji: emoji(1), users: ['p1'] }]);
 });

@@ -116,14 +116,18 @@ async function knownIds(given: readonly ArchiveJson[], people: ItemTerms['people
   return [...new Set((await people.ids(given.slice(0, most))).flatMap((id) => id ?? []))];
 }
 
-/** Returns the reactions of known people, up to the limits of a comment. */
+/**
+ * Returns the reactions of people whom the importer may name as actors, up to the limits of a comment: nobody but an
+ * administrator brings reactions of others.
+ */
 async function reactionsIn(given: unknown, people: ItemTerms['people']): Promise<Reaction[]> {
   const reactions = new Map<string, string[]>();
   let room = MAX_REACTIONS;
   for (const { emoji, people: who } of recordsIn(given)) {
     if (reactions.size === MAX_EMOJI || room === 0) break;
     if (typeof emoji !== 'string' || !isEmoji(emoji) || reactions.has(emoji)) continue;
-    const users = await knownIds(recordsIn(who), people, room);
+    const actors = await people.actors(recordsIn(who).slice(0, room));
+    const users = [...new Set(actors.flatMap(({ actor, known }) => (known ? actor.id : [])))];
     if (users.length === 0) continue;
     reactions.set(emoji, users);
     room -= users.length;
