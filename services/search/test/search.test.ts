@@ -112,7 +112,8 @@ describe('names of resources that are hidden from the caller', () => {
     const { items } = await find({ query: 'travelling', mode: SearchMode.KEYWORD });
     const notes = items.find(({ resource }) => resource?.id === 'notes');
     expect(notes?.matchedIn).toEqual([SearchField.CONTENT]);
-    expect(notes?.highlights).toMatchObject([{ snippet: shownText, ranges: [{ bounds: [48, 58] }] }]);
+    const snippet = 'We discussed No access today, and travelling.';
+    expect(notes?.highlights).toMatchObject([{ snippet, ranges: [{ bounds: [34, 44] }] }]);
   });
 
   test('are replaced in passages, wherever these are cut', () => {

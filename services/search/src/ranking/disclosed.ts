@@ -64,7 +64,7 @@ function shownHit({ matchedIn, snippets }: Hit, shown: ShownText, plan: Search['
   const texts: Readonly<Partial<Record<Field, string>>> = { text: shown.text, comments: shown.comments.join('\n\n') };
   const matches = matchedIn.flatMap((field) => {
     const text = texts[field];
-    const snippet = text === undefined ? undefined : passageSnippet(text, plan);
+    const snippet = text === undefined ? undefined : passageSnippet(text, plan, { isMarkdown: true });
     return snippet === undefined || snippet.ranges.length > 0 ? [{ field, snippet: snippet ?? snippets[field] }] : [];
   });
   const visible = matches.filter(({ field }) => snippets[field] !== undefined);

@@ -2,7 +2,7 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { PlacePart } from '@commonplace/proto/resources/v1/index_service.js';
 import { type Place, placeAt, type Snippet } from '../domain/highlight.js';
 import type { Field } from '../domain/narrowing.js';
-import { passageSnippet } from '../domain/passage.js';
+import { isMarkdown, passageSnippet } from '../domain/passage.js';
 import type { Search } from '../domain/request.js';
 import type { FoundPlace } from './found.js';
 import type { TreeOwner } from './recheck.js';
@@ -59,9 +59,9 @@ async function partsOf(
   }
 }
 
-function snippetsOf({ hit, chunk }: FoundPlace, { plan }: Pick<Search, 'plan'>): ShownPlace['snippets'] {
+function snippetsOf({ hit, chunk, resource }: FoundPlace, { plan }: Pick<Search, 'plan'>): ShownPlace['snippets'] {
   if (hit?.snippets.text !== undefined || chunk === undefined || chunk.text === '') return hit?.snippets ?? {};
-  const snippet = passageSnippet(chunk.text, plan);
+  const snippet = passageSnippet(chunk.text, plan, { isMarkdown: isMarkdown('text', resource.type) });
   const place = { ...snippet.place, offset: chunk.start + snippet.place.offset };
   return { ...hit?.snippets, text: { ...snippet, place } };
 }

@@ -9,7 +9,7 @@ export function highlightDuties(use: Use): void {
     expect(matchedIn).toEqual(['name', 'text']);
     expect(snippets.name?.text).toBe('🎉 Party planning');
     expect(snippets.name?.ranges).toEqual([[2, 7]]);
-    expect(snippets.text?.text).toBe('🎈🎈 We plan the *party* 🎉 now: parties!');
+    expect(snippets.text?.text).toBe('🎈🎈 We plan the party 🎉 now: parties!');
     expect(marked(snippets.text)).toEqual(['party', 'parties']);
   });
 

@@ -3,6 +3,7 @@ import type { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { type Snippet, snippetOf } from '../../domain/highlight.js';
 import { findMatches, readMatches } from '../../domain/match.js';
 import type { Field } from '../../domain/narrowing.js';
+import { isMarkdown } from '../../domain/passage.js';
 import type { Patterns } from '../../domain/pattern.js';
 import type { Hit } from '../port.js';
 import type { IndexFile, StoredText } from './file.js';
@@ -35,15 +36,16 @@ interface HitParts {
 export function hitOf(file: IndexFile, { row, score, groups, fields, highlight }: HitParts): Hit {
   const stored = storedText(file, row);
   const { id, texts, folded } = stored;
+  const type = stored.type as ResourceType;
   const found = (search: typeof findMatches) =>
     fields.map((which) => [which, search(folded[which].text, groups)] as const).filter(([, m]) => m.length > 0);
   let matches = found(findMatches);
   if (matches.length === 0 && groups.length > 0) matches = found(readMatches);
   const snippets: Partial<Record<Field, Snippet>> = {};
   for (const [which, where] of highlight ? matches : []) {
-    snippets[which] = snippetOf(texts[which], folded[which], where);
+    snippets[which] = snippetOf(texts[which], folded[which], where, { isMarkdown: isMarkdown(which, type) });
   }
-  return { id, type: stored.type as ResourceType, score, matchedIn: matches.map(([which]) => which), snippets };
+  return { id, type, score, matchedIn: matches.map(([which]) => which), snippets };
 }
 
 /** Returns the text of a row. It is not cached, as its place in the cache is for texts with matches. */
