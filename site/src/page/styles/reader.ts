@@ -42,6 +42,8 @@ mark { background: var(--mark); color: var(--text); padding: 0 .1em; border-radi
 .scroll .lined { white-space: pre-line; }
 .scroll .number { text-align: right; font-variant-numeric: tabular-nums; }
 .artifact { width: 100%; height: 36rem; border: 1px solid var(--faint); border-radius: var(--round); background: #fff; }
+.slide { margin: 0 0 1.5rem; padding: 1.5rem 2rem; border: 1px solid var(--faint); border-radius: var(--round); }
+@media (min-width: 40rem) { .slide { min-height: 24rem; display: grid; align-content: center; } }
 .source { padding: 1rem; overflow: auto; max-height: 40rem; background: var(--panel); border-radius: var(--round); }
 .source pre { margin: 0; }
 .no-copy main { user-select: none; -webkit-user-select: none; }
@@ -56,6 +58,7 @@ body > footer { color: var(--soft); font-size: .85rem; padding: 1rem; border-top
   .to-pages { display: none; }
 }
 @media print {
+  .slide { break-after: page; border: 0; }
   .to-pages, .more { display: none; }
   .scroll, .source { overflow: visible; max-height: none; }
   .scroll table { width: 100%; }

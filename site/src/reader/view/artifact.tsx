@@ -2,6 +2,7 @@ import type { ArtifactBody } from '@commonplace/proto/resources/v1/reader_servic
 import type { VNode } from 'preact';
 import { escapeAttribute } from '../../page/escape.js';
 import { markdownHtml } from '../../page/markdown.js';
+import { isHtml, Slides } from './slides.js';
 
 /** Address of a page's frame, and whether its content may run scripts. */
 export interface FrameAddress {
@@ -9,10 +10,12 @@ export interface FrameAddress {
   readonly scripts: boolean;
 }
 
-/** Artifact types that browsers render in a frame; others are shown as source. */
-const SHOWN = new Set(['html', 'svg', 'slides']);
+/** Artifact types that browsers render in a frame. */
+const FRAMED = new Set(['html', 'svg']);
 
-export const isFramed = ({ artifactType }: Pick<ArtifactBody, 'artifactType'>): boolean => SHOWN.has(artifactType);
+/** Returns whether an artifact is shown in a frame. Of presentations, those that are HTML. */
+export const isFramed = ({ artifactType, source }: Pick<ArtifactBody, 'artifactType' | 'source'>): boolean =>
+  FRAMED.has(artifactType) || (artifactType === 'slides' && isHtml(source));
 
 interface ArtifactParts {
   readonly artifact: ArtifactBody;
@@ -26,6 +29,7 @@ export function Artifact({ artifact, frame }: ArtifactParts): VNode {
     // HTML within the text is escaped.
     return <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: markdownHtml(source) }} />;
   }
+  if (artifactType === 'slides' && !isHtml(source)) return <Slides source={source} />;
   if (!isFramed(artifact)) return <Source {...artifact} />;
   return (
     <>
