@@ -265,6 +265,9 @@ test('a template without a value, and an invalid value, fail the action', async 
   ]);
   const run = await until(owner, await start(owner, automation.id, input({ id: 17 })), 'failed');
   expect(run.steps.map(({ error }) => error?.code)).toEqual(['template_unresolved', 'invalid_type']);
+  expect(run.steps[0]?.error?.message).toBe(
+    'config.name {{trigger.input.missing}} has no value and no default: trigger.input has id.',
+  );
 });
 
 test('a value becomes a text in a field that takes only texts', async () => {

@@ -221,3 +221,20 @@ describe('in a URL', () => {
     expect(renderTemplates({ body: 'a/{{trigger.v}}' }, { trigger: { v: 'b&c' } })).toEqual({ body: 'a/b&c' });
   });
 });
+
+test.each([
+  ['trigger.list[9].name', 'trigger.list is a list of 2'],
+  ['trigger.a.b.c.d', 'trigger.a.b is empty'],
+  ['trigger.a.c', 'trigger.a has b'],
+  ['trigger.text.inner', 'trigger.text is a text'],
+  ['trigger.none.inner', 'trigger.none is null'],
+  ['trigger.empty.inner', 'trigger.empty is empty'],
+  ['trigger.many.inner', `trigger.many has ${Array.from({ length: 20 }, (_, i) => `n${i}`).join(', ')} and more`],
+  ['other.inner', ''],
+])('a missing value at %s says what is there', (path, found) => {
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`n${i}`, i]));
+  const scope = { trigger: { list: [1, 2], a: { b: {} }, text: 'x', none: null, empty: {}, many } };
+  expect(() => renderTemplates(`{{${path}}}`, scope)).toThrow(
+    expect.objectContaining({ code: 'template_unresolved', found }),
+  );
+});

@@ -35,6 +35,8 @@ export class TemplateFault extends Error {
     readonly code: TemplateFaultCode,
     message: string,
     readonly at: string,
+    /** What is there instead of the missing value. It names parts of the data that templates read. */
+    readonly found?: string,
   ) {
     super(message);
   }
@@ -235,7 +237,33 @@ function resolve({ path, text, fallback }: Reference, scope: Scope, at: string):
   const value = lookUp(scope, path);
   if (value !== undefined && (value !== null || fallback === undefined)) return value;
   if (fallback !== undefined) return fallback.value;
-  throw new TemplateFault('template_unresolved', `{{${text}}} has no value and no default`, at);
+  throw new TemplateFault('template_unresolved', `{{${text}}} has no value and no default`, at, foundAt(scope, path));
+}
+
+const MAX_NAMES_FOUND = 20;
+const MAX_CHARACTERS_OF_NAME = 64;
+
+/** Returns what the part of a path has that leads to a value, such as `trigger.input has name, text`. */
+function foundAt(scope: Scope, path: readonly string[]): string {
+  let depth = path.length - 1;
+  while (depth > 0 && lookUp(scope, path.slice(0, depth)) === undefined) depth--;
+  if (depth === 0) return '';
+  const value = lookUp(scope, path.slice(0, depth));
+  return `${path.slice(0, depth).join('.')} ${contentsOf(value)}`;
+}
+
+function contentsOf(value: unknown): string {
+  if (value === null) return 'is null';
+  if (Array.isArray(value)) return `is a list of ${value.length}`;
+  if (typeof value !== 'object') return `is a ${typeof value === 'string' ? 'text' : typeof value}`;
+  const names: string[] = [];
+  // A loop instead of `Object.keys`, which would first list all keys of a large object.
+  for (const name in value) {
+    if (!Object.hasOwn(value, name)) continue;
+    if (names.length === MAX_NAMES_FOUND) return `has ${names.join(', ')} and more`;
+    names.push(name.slice(0, MAX_CHARACTERS_OF_NAME));
+  }
+  return names.length === 0 ? 'is empty' : `has ${names.join(', ')}`;
 }
 
 function pieceOf(value: unknown, budget: Budget, at: string): string {

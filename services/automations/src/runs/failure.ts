@@ -82,8 +82,11 @@ const AWAY_CODES: ReadonlySet<AppError['code']> = new Set(['UNAVAILABLE', 'UNAUT
  */
 export function actionErrorOf(error: unknown): ActionError {
   if (error instanceof ActionError) return error;
-  if (error instanceof TemplateFault)
-    return ActionError.withoutData(error.code, `config.${error.at} ${error.message}.`);
+  if (error instanceof TemplateFault) {
+    const { code, at, message, found } = error;
+    const publicMessage = `config.${at} ${message}.`;
+    return new ActionError(code, found ? `config.${at} ${message}: ${found}.` : publicMessage, { publicMessage });
+  }
   if (error instanceof UrlNotAllowed) return new ActionError('url_not_allowed', error.message);
   if (error instanceof LostRace)
     return ActionError.withoutData('conflict', 'Other changes to the same data were committed first.', {
