@@ -165,7 +165,7 @@ describe('an automation', () => {
     const { key } = await newKey(ada, ['automation:read', 'automation:write'], { workspace_ids: [workspace.id] });
     const poor = api(system, key);
     expect((await create(poor)).status).toBe(201);
-    const send = { type: 'add_tag', config: { resource_id: '{{trigger.resource.id}}', name: 'New' } };
+    const send = { type: 'add_tag', config: { resource_id: '{{trigger.input.id}}', name: 'New' } };
     const refused = await create(poor, { actions: [send] });
     expect([refused.status, refused.error.code, refused.error.details]).toEqual([
       403,

@@ -322,7 +322,7 @@ test.each(['keyword', 'hybrid'])(
     await made({ name: 'Notes', content });
     const search = async (who: Api, query: string) =>
       (await who.post<SearchAnswer>('/search', { query, mode, workspace_ids: [id] })).text;
-    await eventually(async () => expect(await search(writer, 'lunch')).toContain('Quetzalcoatl](resource'));
+    await eventually(async () => expect(await search(writer, 'lunch')).toContain('discussed Quetzalcoatl at'));
     for (const query of ['lunch', 'quetzalcoatl']) {
       const found = await search(reader, query);
       expect(found).toContain('Notes');

@@ -26,6 +26,7 @@ test.each([
   [':::callout{id=b1}\nText\n:::', 'Text'],
   ['Text\n\n```js\n# not a **heading** | at all\n```\n\n# End', 'Text # not a **heading** | at all End'],
   ['---\ntitle: x\ntags: [a]\n---\n\n# Body', 'Body'],
+  ['---\nHello there\n---\nText', 'Hello there Text'],
   ['2 * 3 * 4, 3 < 4 and 5 > 4, 1\\. and \\*', '2 * 3 * 4, 3 < 4 and 5 > 4, 1. and *'],
   ['H<sub>2</sub>O <!-- hidden --> here', 'H2O here'],
 ])('of Markdown leave out what only formats: %j', (text, shown) => {
@@ -50,6 +51,12 @@ test('show as much of a text as without its markup', () => {
   expect(marked).toEqual(['word']);
   expect(shown).toMatch(/^…before (here )+word (here )+here…$/);
   expect(shown.length).toBeGreaterThan(100);
+});
+
+test('keep code that begins long before', () => {
+  const code = `Text\n\n\`\`\`\n${'x y z\n'.repeat(2000)}# word **b**\n${'x y z\n'.repeat(2000)}\`\`\`\n`;
+  expect(snippet(code, 'word').shown).toContain('z # word **b** x');
+  expect(snippet(`${code}# pin **b**\n`, 'pin').shown).toMatch(/ z pin b$/);
 });
 
 test('of other texts show everything', () => {

@@ -22,9 +22,12 @@ const BESIDE_UNITS = 500;
 /** Maximum length of front matter. */
 const MAX_FRONT_MATTER = 16_384;
 
+/** How front matter begins: without a name in its second line, `---` is a rule. */
+const FRONT_MATTER = /^---[ \t]*\r?\n[A-Za-z_][\w -]*:\s/;
+
 /** Returns where the text behind the front matter of a Markdown text begins; 0 if there is none. */
 export function endOfFrontMatter(text: string): number {
-  if (!/^---[ \t]*\r?\n/.test(text)) return 0;
+  if (!FRONT_MATTER.test(text)) return 0;
   const close = /\n---[ \t]*(?:\r?\n|$)/.exec(text.slice(3, MAX_FRONT_MATTER));
   return close === null ? 0 : 3 + close.index + close[0].length;
 }
@@ -59,21 +62,23 @@ const FENCE = /^ {0,3}(?:`{3}|~{3})/;
 
 /** Returns whether a text ends within fenced code at an offset where a line begins. */
 function endsInCode(text: string, at: number): boolean {
-  let fences = 0;
-  for (const fence of ['```', '~~~']) {
-    for (let found = text.indexOf(fence); found >= 0 && found < at; found = text.indexOf(fence, found + 3)) {
-      if (found === 0 || text[found - 1] === '\n') fences++;
-    }
+  let fences = at > 0 && FENCE.test(text) ? 1 : 0;
+  for (const fence of ['\n```', '\n~~~']) {
+    for (let found = text.indexOf(fence); found >= 0 && found < at - 1; found = text.indexOf(fence, found + 4))
+      fences++;
   }
   return fences % 2 === 1;
 }
 
-const RULE = /^[ \t]*(?:(?:[-=*_][ \t]*){3,}|\|?[ \t:|-]*-{2}[ \t:|-]*|:{3,}.{0,500})$/;
+/** A horizontal rule or the underline of a heading, and the line that begins or ends a directive. */
+const RULE = /^[ \t]*(?:(?:[-=*_][ \t]*){3,}$|:{3})/;
+/** Together with two hyphens the line below the head of a table. */
+const TABLE_RULE = /^[ \t:|-]*$/;
 /** Signs of a quote, then those of a callout, a heading or an item of a list. */
 const BLOCK = /^[ \t]*(?:>[ \t]?)*(?:\[![A-Za-z]+\]|#{1,6}(?=[ \t])|[-*+][ \t]+(?:\[[ xX]\](?=[ \t]))?)?/;
 
 function blockMarkup(line: string, at: number, write: Write): void {
-  if (RULE.test(line)) {
+  if (RULE.test(line) || (TABLE_RULE.test(line) && line.includes('--'))) {
     write(at, at + line.length, Shown.HIDDEN);
     return;
   }
@@ -81,9 +86,9 @@ function blockMarkup(line: string, at: number, write: Write): void {
   write(at, at + signs.length, Shown.HIDDEN);
   if (!/^[ \t]*\|/.test(line)) return;
   const bars = [...line.matchAll(/(?<!\\)\|/g)].map(({ index }) => index);
-  const isLast = (bar: number) => line.slice(bar + 1).trim() === '';
+  const last = line.trimEnd().length - 1;
   for (const [i, bar] of bars.entries()) {
-    write(at + bar, at + bar + 1, i === 0 || isLast(bar) ? Shown.HIDDEN : Shown.SEPARATOR);
+    write(at + bar, at + bar + 1, i === 0 || bar === last ? Shown.HIDDEN : Shown.SEPARATOR);
   }
 }
 
