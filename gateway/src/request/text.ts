@@ -15,8 +15,12 @@ export function compileText(rules: Rules): Convert {
   };
 }
 
-/** Matches an address whose domain is a host name in any script, or an IP address in brackets. */
-const EMAIL = /^[^\s@]+@(?:[\p{L}\p{M}\p{N}.-]+|\[[A-Za-z0-9:.]+\])$/u;
+/**
+ * Matches an address without invisible characters, whose domain is a host name in any script, or an IP address in
+ * brackets. One that looks like somebody else's, or names the same mailbox by a further dot, would be another account.
+ */
+const EMAIL =
+  /^[^\s@\p{C}\p{Default_Ignorable_Code_Point}]+@(?:[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)*|\[[A-Za-z0-9:.]+\])$/u;
 
 type Check = (text: string) => string | undefined;
 

@@ -40,6 +40,20 @@ export function foldName(name: string): string {
   return normalize(name, 'NFKC').toLowerCase();
 }
 
+/**
+ * Returns an e-mail address folded for comparison: the same address is one text, however it was typed. Addresses are
+ * stored as they were typed.
+ */
+export function foldEmail(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase();
+}
+
+/** Returns the folded part of an address after its last `@`. */
+export function emailDomainOf(email: string): string {
+  const folded = foldEmail(email);
+  return folded.slice(folded.lastIndexOf('@') + 1);
+}
+
 /** Returns whether a text contains a whole word, in the same case. */
 export function hasWholeWord(text: string, word: string): boolean {
   return text.includes(word) && new RegExp(wholeWordSource(word), 'u').test(text);

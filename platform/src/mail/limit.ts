@@ -1,5 +1,6 @@
 import { type Claim, createStoredLimit, type Rate, usageCollection } from '@commonplace/kit/limits';
 import type { Store } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 
 /** Limits the e-mails that people cause others to get, so that nobody can send bulk mail or flood an address. */
 export interface MailLimit {
@@ -27,7 +28,7 @@ export async function openMailLimit({ store, now, perSender, perAddress }: MailL
   const hourly = (count: number): Rate => ({ count, windowMs: HOUR_MS, comesBack: 'gradually' });
   return {
     async admits({ senderId, to }) {
-      const claims: Claim[] = [{ key: ['mail', 'address', to.trim().toLowerCase()], rate: hourly(perAddress) }];
+      const claims: Claim[] = [{ key: ['mail', 'address', foldEmail(to)], rate: hourly(perAddress) }];
       if (senderId && perSender !== undefined) {
         claims.push({ key: ['mail', 'sender', senderId], rate: hourly(perSender) });
       }

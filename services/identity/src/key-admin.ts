@@ -2,8 +2,8 @@ import { isKnownScope, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
 import { homeOf } from '@commonplace/kit/id';
 import { type Collection, findEach, type Store } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Settings } from './config.js';
-import { emailKeyOf } from './domain/address.js';
 import { deriveKeys } from './domain/secrets.js';
 import { keyFacts } from './events.js';
 import { newApiKey } from './keys/new-key.js';
@@ -95,7 +95,7 @@ export async function openKeyAdmin(
   const view = (key: ApiKeyRecord, person: string) => toOperatorKey(key, person, time());
 
   async function personOf(email: string): Promise<UserRecord> {
-    const user = await userByEmail(users, emailKeyOf(email));
+    const user = await userByEmail(users, foldEmail(email));
     if (user === undefined) throw new OperatorError(`no account has the address ${email}`, true);
     return user;
   }

@@ -1,5 +1,5 @@
 import type { Store } from '@commonplace/kit/store';
-import { emailKeyOf } from './domain/address.js';
+import { foldEmail } from '@commonplace/kit/words';
 import { userByEmail, userCollection } from './stores/users.js';
 
 /** A person, as operator commands refer to them. */
@@ -10,7 +10,7 @@ interface OperatorPerson {
 
 /** Returns the person with an address, for the operator of an installation; undefined if there is none. */
 export async function findPerson(store: Store, email: string): Promise<OperatorPerson | undefined> {
-  const user = await userByEmail(await store.collection(userCollection), emailKeyOf(email));
+  const user = await userByEmail(await store.collection(userCollection), foldEmail(email));
   return user && { id: user.id, email: user.email };
 }
 

@@ -1,7 +1,7 @@
 import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
 import { createPasswords } from '@commonplace/kit/passwords';
 import { LostRace, type Store, type UnitOfWork } from '@commonplace/kit/store';
-import { emailKeyOf } from './domain/address.js';
+import { foldEmail } from '@commonplace/kit/words';
 import { deriveKeys } from './domain/secrets.js';
 import { credentialIdOf } from './domain/session.js';
 import { passkeyFacts } from './events.js';
@@ -81,7 +81,7 @@ export async function openSecurityAdmin(
   const after = (milliseconds: number) => new Date(now() + milliseconds).toISOString();
 
   async function personOf(email: string): Promise<UserRecord> {
-    const user = await userByEmail(users, emailKeyOf(email));
+    const user = await userByEmail(users, foldEmail(email));
     if (user === undefined) throw new OperatorError(`no account has the address ${email}`, true);
     return user;
   }

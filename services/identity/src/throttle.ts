@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { Claim, Rate, Reservation, StoredLimit } from '@commonplace/kit/limits';
 import { countedNetwork } from '@commonplace/kit/network';
-import { emailKeyOf } from './domain/address.js';
+import { foldEmail } from '@commonplace/kit/words';
 import { RateLimited } from './errors.js';
 
 type Refused = Extract<Reservation, { granted: false }>;
@@ -138,7 +138,7 @@ const textOf = ({ key }: Claim): string => key.join(' ');
 
 /** Returns the keys that an attempt is counted by. */
 function keysOf({ email, clientIp }: Attempt, ipv6Prefix: number) {
-  return { place: countedNetwork(clientIp, ipv6Prefix), account: emailKeyOf(email) };
+  return { place: countedNetwork(clientIp, ipv6Prefix), account: foldEmail(email) };
 }
 
 function claimsOf(who: Attempt, { name, tries, ipv6Prefix, factors }: ThrottleTerms): Claim[] {

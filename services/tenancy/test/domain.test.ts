@@ -84,6 +84,8 @@ describe('text', () => {
     expect(isOfDomains('a@notx.org', ['x.org'])).toBe(false);
     expect(isOfDomains('a@sub.x.org', ['x.org'])).toBe(false);
     expect(isOfDomains('a@b', [])).toBe(true);
+    // This letter becomes longer in lower case.
+    expect(isOfDomains('\u0130pek@x.org', ['x.org'])).toBe(true);
   });
 
   test.each([

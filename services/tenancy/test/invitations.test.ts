@@ -166,6 +166,15 @@ describe('to an Org', () => {
     await expect(world.invite(owner, orgId, { userId: stranger.userId })).rejects.toMatchObject({ param: 'user_id' });
   });
 
+  test('the spelling of an accent does not matter', async () => {
+    await world.invite(owner, orgId, { email: 'Jose\u0301@X.org', anyAccount: false });
+    await world.invite(owner, orgId, { email: 'jos\u00e9@x.org', anyAccount: false });
+    expect(await members({ status: OrgMemberStatus.INVITED })).toHaveLength(1);
+    const person = { ...world.person('Jos\u00e9'), userEmail: 'jos\u00e9@x.org' };
+    const renewed = await world.invite(owner, orgId, { email: 'Jose\u0301@x.org', anyAccount: false });
+    expect(await outcome(world.accept(person, renewed.inviteUrl))).toBe('ok');
+  });
+
   test('is accepted only by an account with its address, in any notation', async () => {
     const thief = world.person();
     const bound = { anyAccount: false, role: OrgRole.ADMIN };

@@ -1,5 +1,5 @@
+import { foldEmail } from '@commonplace/kit/words';
 import type { User } from '@commonplace/proto/identity/v1/user.js';
-import { emailKeyOf } from './address.js';
 
 /** A person with an account. */
 export interface Person {
@@ -39,7 +39,7 @@ export function newUser({ id, email, name, now, passwordHash }: NewUser): Person
   return {
     id,
     email: email.trim(),
-    emailKey: emailKeyOf(email),
+    emailKey: foldEmail(email),
     emailVerified: false,
     name,
     locale: 'en',

@@ -1,9 +1,9 @@
 import { invalidField } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import type { AuthService } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Activity } from '../activity.js';
-import { emailKeyOf } from '../domain/address.js';
 import { toUser } from '../domain/user.js';
 import { type UserRecord, usersByEmails } from '../stores/users.js';
 
@@ -25,7 +25,7 @@ export function createPeopleHandlers({
       if (ids.length + emails.length > MAX_PEOPLE) {
         throw invalidField('ids', 'too_many_items', `At most ${MAX_PEOPLE} people can be looked up at once.`);
       }
-      const found = [...(await users.getMany(ids)), ...(await usersByEmails(users, emails.map(emailKeyOf)))];
+      const found = [...(await users.getMany(ids)), ...(await usersByEmails(users, emails.map(foldEmail)))];
       const wanted = activeOnly ? found.filter(({ disabledAt }) => disabledAt === undefined) : found;
       const unique = new Map(wanted.map((user) => [user.id, toUser(user)]));
       return { users: [...unique.values()] };

@@ -2,6 +2,7 @@ import { AppError } from '@commonplace/kit/errors';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, inWork, type Store, type UnitOfWork } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Mailer } from '@commonplace/platform/mail';
 import type {
   AuthService,
@@ -11,7 +12,6 @@ import type {
 } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { CredentialAudit } from '../audit.js';
-import { emailKeyOf } from '../domain/address.js';
 import type { PurposeKeys } from '../domain/secrets.js';
 import { credentialIdOf, type SessionOrigin } from '../domain/session.js';
 import { CHALLENGE_MS, readChallenge, signChallenge } from '../domain/sign-in-challenge.js';
@@ -87,7 +87,7 @@ async function signIn(
   context: CallContext,
   parts: SessionHandlerParts,
 ): Promise<SignInResponse> {
-  const found = await userByEmail(parts.users, emailKeyOf(request.email));
+  const found = await userByEmail(parts.users, foldEmail(request.email));
   const matches = await parts.passwords.verify(found?.passwordHash, request.password);
   if (found === undefined || found.disabledAt !== undefined || !matches || isSpent(found, parts)) {
     throw refused(WrongPassword(), found, request, context, parts);

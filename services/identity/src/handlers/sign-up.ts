@@ -3,11 +3,11 @@ import type { Log } from '@commonplace/kit/log';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Client, Handlers } from '@commonplace/kit/rpc';
 import { type Collection, type Store, UniqueTaken } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Mailer } from '@commonplace/platform/mail';
 import type { AuthService, SignInResponse, SignUpRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
 import type { Settings } from '../config.js';
-import { emailKeyOf } from '../domain/address.js';
 import { type PasswordRules, requireGoodPassword } from '../domain/new-password.js';
 import { credentialIdOf } from '../domain/session.js';
 import { newUser, toUser } from '../domain/user.js';
@@ -62,7 +62,7 @@ async function createAccount(
   context: CallContext,
   parts: SignUpParts,
 ): Promise<SignInResponse> {
-  if ((await userByEmail(parts.users, emailKeyOf(request.email))) !== undefined) throw AccountExists();
+  if ((await userByEmail(parts.users, foldEmail(request.email))) !== undefined) throw AccountExists();
   const { email, name } = request;
   await requireGoodPassword('password', request.password, { email, name }, parts.passwordRules);
   const passwordHash = await parts.passwords.hash(request.password);
@@ -101,7 +101,7 @@ async function admit(
   const invitation = await parts.directory.getInvitation({ token: invitationToken }, context.onward).catch(unknownLink);
   // If invitations are required, each admits only the account of its address.
   const isOpen = mode === 'open' && invitation.anyAccount;
-  if (!isOpen && emailKeyOf(invitation.email) !== emailKeyOf(email)) throw InvitationRequired();
+  if (!isOpen && foldEmail(invitation.email) !== foldEmail(email)) throw InvitationRequired();
 }
 
 /**

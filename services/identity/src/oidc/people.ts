@@ -1,8 +1,8 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
 import { type Collection, LostRace, type Store, UniqueTaken } from '@commonplace/kit/store';
+import { emailDomainOf, foldEmail } from '@commonplace/kit/words';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
-import { domainOf, emailKeyOf } from '../domain/address.js';
 import { newUser } from '../domain/user.js';
 import { AccountDisabled, AccountNotProven, AddressNotProven, NoAddress, UnknownPerson } from '../errors.js';
 import { userCreated } from '../events.js';
@@ -57,7 +57,7 @@ async function firstSignIn(token: VerifiedToken, context: CallContext, parts: Pe
   const profile = await profileOf(token);
   const { email, emailVerified } = profile;
   if (email === undefined || !isOfDomain(token.issuer, email, emailVerified)) throw NoAddress();
-  const there = await userByEmail(parts.users, emailKeyOf(email));
+  const there = await userByEmail(parts.users, foldEmail(email));
   if (there === undefined && !token.issuer.createUsers) throw UnknownPerson();
   if (there?.disabledAt !== undefined) throw AccountDisabled();
   if (there !== undefined) requireLinkable(token.issuer, there, emailVerified);
@@ -81,7 +81,7 @@ async function firstSignIn(token: VerifiedToken, context: CallContext, parts: Pe
 
 /** Returns whether the issuer may use the address. A restriction to domains requires a verified address. */
 function isOfDomain({ emailDomains }: Issuer, email: string, verified: boolean): boolean {
-  return emailDomains.length === 0 || (verified && emailDomains.includes(domainOf(email)));
+  return emailDomains.length === 0 || (verified && emailDomains.includes(emailDomainOf(email)));
 }
 
 /**

@@ -2,6 +2,7 @@ import { invalidField } from '@commonplace/kit/errors';
 import type { Passwords } from '@commonplace/kit/passwords';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Mailer } from '@commonplace/platform/mail';
 import type {
   AccountSecurityService,
@@ -12,7 +13,6 @@ import type {
   ResetPasswordResponse,
 } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { Settings } from '../config.js';
-import { emailKeyOf } from '../domain/address.js';
 import { type PasswordRules, requireGoodPassword } from '../domain/new-password.js';
 import { ExpiredResetLink, NoPassword, WrongCurrentPassword } from '../errors.js';
 import { userPasswordChanged } from '../events.js';
@@ -96,7 +96,7 @@ async function requestReset(
 ): Promise<void> {
   if (!parts.mailer.available) return;
   const { resetMinutes } = parts.settings;
-  const found = await userByEmail(parts.users, emailKeyOf(email));
+  const found = await userByEmail(parts.users, foldEmail(email));
   const user = found?.passwordHash === undefined || found.disabledAt !== undefined ? undefined : found;
   const token = parts.oneTimeTokens.issue(work, {
     purpose: 'password_reset',

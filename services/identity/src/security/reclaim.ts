@@ -1,7 +1,7 @@
 import { homeOf } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
-import { emailKeyOf } from '../domain/address.js';
+import { foldEmail } from '@commonplace/kit/words';
 import { accountReclaimed, apiKeyRevokedBy, passkeyRemoved, secondFactorChanged } from '../events.js';
 import { type ApiKeyRecord, type KeyHolderRecord, unrevokedKeysOf } from '../stores/api-keys.js';
 import { type IdentityRecord, identitiesOf } from '../stores/identities.js';
@@ -31,7 +31,7 @@ export async function reclaimAccount(user: UserRecord, context: CallContext, par
   await removeFactors(user, context, parts);
   for (const identity of await identitiesOf(parts.identities, user.id)) {
     const { verifiedEmail } = identity;
-    if (verifiedEmail !== undefined && emailKeyOf(verifiedEmail) === user.emailKey) continue;
+    if (verifiedEmail !== undefined && foldEmail(verifiedEmail) === user.emailKey) continue;
     context.work.remove(parts.identities, identity);
   }
   await parts.oneTimeTokens.revoke(context.work, user.id, ['email_verification']);

@@ -1,5 +1,6 @@
 import { type Fault, InsufficientRole, invalidFields, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '@commonplace/kit/words';
 import { GranteeType, LinkAudience } from '@commonplace/proto/resources/v1/permission.js';
 import type { GrantInput } from '@commonplace/proto/resources/v1/permission_service.js';
 import { OrgRole } from '@commonplace/proto/tenancy/v1/role.js';
@@ -218,7 +219,7 @@ function requireOnce(
   requestedGrants: readonly (RequestedGrant | undefined)[],
 ): void {
   const names = requests.map((one, i) => {
-    const principal = requestedGrants[i]?.principal ?? `email:${one.email?.trim().toLowerCase()}`;
+    const principal = requestedGrants[i]?.principal ?? `email:${foldEmail(one.email ?? '')}`;
     return principal.startsWith('link:') ? 'link' : principal;
   });
   const faults = names.flatMap((name, i): Fault[] =>

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '@commonplace/kit/words';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { WorkspaceMemberStatus } from '@commonplace/proto/tenancy/v1/workspace.js';
 import { ListWorkspaceMembersRequest } from '@commonplace/proto/tenancy/v1/workspace_service.js';
@@ -44,7 +45,7 @@ export async function inviteGuests(
     const { items } = await peers.workspaces.listWorkspaceMembers(request, context.onward);
     return items.some(
       ({ status, principal }) =>
-        status === WorkspaceMemberStatus.INVITED && principal?.email?.toLowerCase() === email.toLowerCase(),
+        status === WorkspaceMemberStatus.INVITED && foldEmail(principal?.email ?? '') === foldEmail(email),
     );
   }
 }

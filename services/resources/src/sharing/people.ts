@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Node } from '../domain/node.js';
 import type { SharingParts } from './parts.js';
 
@@ -21,7 +22,7 @@ export async function findPeople(
   context: CallContext,
 ): Promise<People> {
   const ids = [...new Set(named.flatMap(({ principalId }) => principalId ?? []))];
-  const emails = [...new Set(named.flatMap(({ email }) => (email === undefined ? [] : keyOf(email))))];
+  const emails = [...new Set(named.flatMap(({ email }) => (email === undefined ? [] : foldEmail(email))))];
   if (ids.length + emails.length === 0) return { inTenant: () => undefined };
   const { users } = await peers.users.findUsers({ ids, emails }, context.onward);
   const members = new Set<string>();
@@ -38,14 +39,9 @@ export async function findPeople(
   return {
     inTenant({ principalId, email }) {
       const user = users.find((one) =>
-        email === undefined ? one.id === principalId : keyOf(one.email) === keyOf(email),
+        email === undefined ? one.id === principalId : foldEmail(one.email) === foldEmail(email),
       );
       return user !== undefined && members.has(user.id) ? user.id : undefined;
     },
   };
-}
-
-/** Returns an address in lower case for comparison. */
-function keyOf(email: string): string {
-  return email.trim().toLowerCase();
 }

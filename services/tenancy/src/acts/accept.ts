@@ -1,10 +1,11 @@
 import type { AppError } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '@commonplace/kit/words';
 import { fullOrgSettings } from '../domain/org-settings.js';
 import type { Person } from '../domain/person.js';
 import { greaterOrgRole } from '../domain/roles.js';
-import { foldEmail, isOfDomains, searchText } from '../domain/text.js';
+import { isOfDomains, searchText } from '../domain/text.js';
 import { EmailDomainNotAllowed, ExternalSharingDisabled, InvitationAddressMismatch } from '../errors.js';
 import { publishingAs, publishOrgMember, publishWorkspaceMember } from '../events.js';
 import type { Parts } from '../parts.js';
@@ -96,7 +97,7 @@ export function createAcceptance(parts: Parts, context: CallContext, person: Per
  * address is.
  */
 function isAddressed({ anyAccount, userId, emailFold }: Invitation, person: Person): boolean {
-  return anyAccount === true || userId === person.userId || emailFold === foldEmail(person.email);
+  return anyAccount === true || userId === person.userId || foldEmail(emailFold) === foldEmail(person.email);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { newId } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Mail } from '@commonplace/platform/mail';
 import { INVITATION_MS } from '../config.js';
 import { hashToken, inviteUrl, newToken } from '../domain/invitation.js';
 import { invitationMail } from '../domain/invitation-mail.js';
-import { foldEmail } from '../domain/text.js';
 import { publishOrgMember } from '../events.js';
 import type { Parts } from '../parts.js';
 import type { Invitation } from '../stores/invitations.js';

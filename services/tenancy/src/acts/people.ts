@@ -1,7 +1,7 @@
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { foldEmail } from '@commonplace/kit/words';
 import type { Person } from '../domain/person.js';
-import { foldEmail } from '../domain/text.js';
 import type { Parts } from '../parts.js';
 
 /** Returns a registered person by id. Throws NotFound if there is none. */

@@ -1,6 +1,6 @@
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import { hashToken } from '../domain/invitation.js';
-import { foldEmail } from '../domain/text.js';
 import { findAllWhere, findOne } from './all.js';
 
 /** An open invitation. It is deleted when it is accepted, sent again or revoked. */

@@ -1,7 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
+import { foldEmail } from '@commonplace/kit/words';
 import { FULL_ORG_ROLES, type OrgRole } from '../domain/roles.js';
-import { foldEmail } from '../domain/text.js';
 import { findAllWhere, findOne } from './all.js';
 
 type OrgMemberStatus = 'invited' | 'active' | 'suspended' | 'removed';
