@@ -341,6 +341,33 @@ describe('a person who has lost access', () => {
     expect(made()).toEqual(['edit it']);
   });
 
+  test('cannot turn a call on conversations, work items, agents or memories that they do not see', async () => {
+    const [open, kept, hidden] = [newId(), newId(), newId()];
+    it.readableWork.add(open);
+    it.talks.add(`${by.userId}:${open}`);
+    const turn = async (tool: string, input: object, edited: object) => {
+      it.tools.set(tool, { plan: { action: 'delete' } });
+      replies({ toolCalls: [{ id: tool, name: tool, arguments: { what: 'it', ...input } }] }, { text: 'Done.' });
+      const { runId, approval } = await askOne();
+      const editedInput = { what: 'it', ...input, ...edited };
+      const outcome = await refused(it.decide(by, approval.id, { decision: 'approve', editedInput }));
+      if (outcome !== 'answered') await it.decide(by, approval.id, { decision: 'deny' });
+      await it.until(by, runId, 'completed');
+      return outcome;
+    };
+    const others = { conversation_id: hidden, work_item_id: hidden, assignee_agent_id: hidden, memory_id: hidden };
+    for (const [field, id] of Object.entries(others)) {
+      expect([field, await turn('edit_work_item', {}, { [field]: id })]).toEqual([field, 'not_found']);
+    }
+    expect(await turn('edit_work_item', {}, { parent_id: hidden })).toBe('not_found');
+    const seen = { conversation_id: open, work_item_id: open, parent_id: open, assignee_agent_id: agent.id };
+    expect(await turn('edit_work_item', {}, seen)).toBe('answered');
+    // What the call itself names stays, whoever sees it.
+    expect(await turn('edit_work_item', { conversation_id: kept, parent_id: kept }, { what: 'other' })).toBe(
+      'answered',
+    );
+  });
+
   test("to the workspace sees nothing, even in the same Org, and the agent's owner decides instead", async () => {
     says(call('erase', 'it'));
     const { runId, approval } = await askOne();

@@ -10,6 +10,7 @@ import { enumName } from '@commonplace/platform/enums';
 import { fake, openStage, personCalled } from '@commonplace/platform/testing';
 import { DecideApprovalRequest, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { CreateRunRequest, GetRunRequest, RunInclude } from '@commonplace/proto/agents/v1/run_service.js';
+import { WorkItem } from '@commonplace/proto/automations/v1/work_item.js';
 import type { ActAsRequest } from '@commonplace/proto/identity/v1/auth_service.js';
 import { User } from '@commonplace/proto/identity/v1/user.js';
 import {
@@ -182,9 +183,16 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
       return { messageId: newId(), seq: 1, created: true };
     },
   });
+  const readableWork = new Set<string>();
+  const workItems = fake(contracts.workItems, {
+    getWorkItem: async ({ workItemId }) => {
+      if (!readableWork.has(workItemId)) throw NotFound();
+      return WorkItem.fromPartial({ id: workItemId });
+    },
+  });
   const provided = () => [...tools].map(([name, tool]) => playedTool(name, tool, calls));
   PROVIDERS.push(provided);
-  const stage = await openStage(agents, [directory, metering, auth, search, index, conversations]);
+  const stage = await openStage(agents, [directory, metering, auth, search, index, conversations, workItems]);
   const { store } = stage.own;
   const records = {
     agents: await store.collection(agentCollection),
@@ -316,6 +324,8 @@ export async function openAgentStage(settings: NodeJS.ProcessEnv = {}) {
     orgPeople,
     /** Resources that everybody may read. */
     readable,
+    /** Work items that everybody may read. */
+    readableWork,
     /** Members of conversations: `<person>:<conversation>`. */
     talks,
     /** Readers of conversations besides the people of their runs. */

@@ -91,22 +91,6 @@ export class ApprovalAccess {
     if (refusal !== undefined) throw refusal;
   }
 
-  /**
-   * Throws `NotFound` unless the caller can read the resources that an edited input of a built-in tool names: nobody
-   * makes a run act with the rights of its person on what they cannot see themselves.
-   */
-  async requireReadableInput({ serverId }: ApprovalRecord, edited: Readonly<Record<string, unknown>>): Promise<void> {
-    if (serverId !== undefined) return;
-    const named = RESOURCE_FIELDS.flatMap((field) => {
-      const id = edited[field];
-      return typeof id === 'string' ? [{ field, id: id.toLowerCase() }] : [];
-    });
-    const ids = named.map(({ id }) => id);
-    const readable = await readableAmong(this.parts, ids, this.context);
-    const hidden = named.find(({ id }) => !readable.has(id));
-    if (hidden !== undefined) throw NotFound({}, { param: `edited_input.${hidden.field}` });
-  }
-
   private async refusalOf({ orgId, risk, kind, runCredentialId }: ApprovalRecord): Promise<Error | undefined> {
     const { caller } = this.context;
     if (isMachine(this.context)) return AgentsCannotApprove();
@@ -155,9 +139,6 @@ export class ApprovalAccess {
     return this.parts.memberships.fresh(caller.userId, onward);
   }
 }
-
-/** The arguments of built-in tools that name resources. */
-const RESOURCE_FIELDS = ['resource_id', 'parent_id'] as const;
 
 /** Returns whether the call is made without a person: by an agent, or by the server on behalf of people. */
 function isMachine({ caller, actor }: CallContext): boolean {

@@ -5,6 +5,7 @@ import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/appr
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
 import { ApprovalAccess } from '../approvals/access.js';
 import { readDecision } from '../approvals/decision.js';
+import { requireSeenInput } from '../approvals/edited-input.js';
 import { approvalKey } from '../credits/attribution.js';
 import { ApprovalNotPending } from '../errors.js';
 import type { Parts } from '../parts.js';
@@ -48,7 +49,7 @@ export function createApprovalHandlers(parts: Parts): Handlers<ApprovalService> 
         throw ApprovalNotPending({ status: isOver ? 'expired' : approval.status });
       }
       const decision = await readDecision(parts.schemas, request, approval);
-      if (decision.editedInput !== undefined) await access.requireReadableInput(approval, decision.editedInput);
+      if (decision.editedInput !== undefined) await requireSeenInput(parts, approval, decision.editedInput, context);
       const decided = await decideApproval(parts, approval, decision, context);
       return approvalMessage(decided, false);
     },
