@@ -238,6 +238,26 @@ describe('removing', () => {
     expect((await world.getWorkspace(owner, alone.id)).role).toBe(WorkspaceRole.OWNER);
   });
 
+  test('gives no keys to somebody else, except by an owner: a key acts as whoever gets it', async () => {
+    const keysTo = async (by: 'themselves' | 'an administrator' | 'the receiver' | 'an owner') => {
+      const leaving = await world.join(owner, orgId, OrgRole.ADMIN);
+      const admin = await world.join(owner, orgId, OrgRole.ADMIN);
+      const receiver = by === 'the receiver' ? admin : await world.join(owner, orgId, OrgRole.OWNER);
+      const callers = { themselves: leaving, 'an administrator': admin, 'the receiver': admin };
+      const caller = by === 'an owner' ? owner : callers[by].caller;
+      world.play.keys = 1;
+      world.requests.reassigned.length = 0;
+      const { transferred } = await remove(caller, leaving.memberId, receiver.memberId);
+      const [{ toUserId } = { toUserId: '' }] = world.requests.reassigned;
+      expect([transferred?.apiKeys, toUserId]).toEqual(toUserId === '' ? [0, ''] : [1, receiver.caller.userId]);
+      return toUserId !== '';
+    };
+    expect(await keysTo('themselves')).toBe(false);
+    expect(await keysTo('an administrator')).toBe(false);
+    expect(await keysTo('the receiver')).toBe(true);
+    expect(await keysTo('an owner')).toBe(true);
+  });
+
   test('does not wait for the numbers of what other services hand over', async () => {
     const { memberId } = await world.join(owner, orgId, OrgRole.MEMBER);
     Object.assign(world.play, { agents: undefined, automations: undefined });

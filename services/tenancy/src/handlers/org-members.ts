@@ -10,7 +10,7 @@ import { inviteToOrg, readInvitee, requireUnused, sendAgain } from '../acts/org-
 import { orgMemberFilter } from '../acts/org-member-filter.js';
 import { removeFromOrg, syncWorkspaceMemberships, withdrawOffer } from '../acts/org-place.js';
 import { requireOtherOrgOwner } from '../acts/owners.js';
-import { findSuccessor } from '../acts/successors.js';
+import { findSuccessor, receiverOfKeys } from '../acts/successors.js';
 import { maskOf } from '../domain/mask.js';
 import { orgRoleOf } from '../domain/roles.js';
 import { publishOrgMember } from '../events.js';
@@ -111,8 +111,8 @@ export function createOrgMemberHandlers(parts: Parts): OrgMemberMethods {
         return { id: memberId, deleted: true, transferred: { resources: 0, agents: 0, apiKeys: 0, automations: 0 } };
       }
       await requireOtherOrgOwner(parts, context, member);
-      const receiver = request.transferToMemberId === undefined ? undefined : successor;
-      const apiKeys = await transferKeys(parts, context, member, receiver);
+      const named = request.transferToMemberId === undefined ? undefined : successor;
+      const apiKeys = await transferKeys(parts, context, member, receiverOfKeys(access.member, member, named));
       const workspaceIds = await removeFromOrg(parts, context, member, successor as OrgMember);
       const resources = await transferResources(parts, context, member, successor as OrgMember, workspaceIds);
       // Agents and automations follow the event that the member was removed.
@@ -138,7 +138,7 @@ function readStatus(status: OrgMemberStatus | undefined, member: OrgMember): 'ac
 }
 
 /**
- * Transfers the person's keys to the receiver that a request names, or suspends them. Returns the number of
+ * Transfers the person's keys to their receiver, or suspends them without one. Returns the number of
  * transferred keys.
  */
 async function transferKeys(
