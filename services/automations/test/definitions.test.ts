@@ -1,8 +1,10 @@
 import { newId } from '@commonplace/kit/id';
+import { inWork } from '@commonplace/kit/store';
 import { eventually } from '@commonplace/kit/testing';
 import { AutomationStatus, RunAs, Trigger, TriggerType } from '@commonplace/proto/automations/v1/automation.js';
 import { ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { handedOverTo } from '../src/acts-as.js';
 import { definitionId } from '../src/definitions/records.js';
 import { startRun } from '../src/runs/start.js';
 import {
@@ -489,6 +491,29 @@ describe('a change', () => {
     const record = await stage.records.automations.get(id);
     expect(record?.definition.actsAs).toMatchObject({ userId: ada.userId, credentialId: ada.credential.id });
     expect(record?.createdBy.id).toBe(ada.userId);
+  });
+
+  test('that switches on what was handed over makes its author the person whose rights the automation has', async () => {
+    const [ada, heir, admin] = [stage.person('Ada'), stage.person('Heir'), stage.person('Admin', 'admin')];
+    const handedOver = async () => {
+      const { id } = await stage.create(ada);
+      await inWork(stage.store, async (work) => {
+        const before = await work.get(stage.records.automations, id);
+        if (before === undefined) throw new Error('The automation is gone.');
+        const actsAs = handedOverTo(before.definition.actsAs, { id: heir.userId, name: 'Heir' });
+        const definition = { ...before.definition, actsAs };
+        work.replace(stage.records.automations, before, { ...before, definition, isActive: false });
+      });
+      return id;
+    };
+    const id = await handedOver();
+    expect((await stage.update(admin, id, { name: 'Renamed' })).actsAs?.id).toBe(heir.userId);
+    const weak = { ...admin, credential: { ...admin.credential, id: 'key', scopes: ['automation:write'] } };
+    await expect(stage.update(weak, id, { isActive: true })).rejects.toMatchObject({ reason: 'insufficient_scope' });
+    expect((await stage.update(admin, id, { isActive: true })).actsAs?.id).toBe(admin.userId);
+    await stage.update(admin, id, { isActive: false });
+    // Later it is as with any other automation.
+    expect((await stage.update(stage.person('Boss', 'admin'), id, { isActive: true })).actsAs?.id).toBe(admin.userId);
   });
 
   test('keeps the definition that runs were triggered with until no run can need it', async () => {

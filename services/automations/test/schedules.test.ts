@@ -624,6 +624,7 @@ test('the successor of a person who leaves the Org has their schedules, paused',
   ] as [Caller, Caller, Caller];
   const fields = { automationId, cron: '0 * * * *' };
   const [given, changed] = [await stage.create(fields, leaver), await stage.create(fields, leaver)];
+  const [resumed, triggered] = [await stage.create(fields, leaver), await stage.create(fields, leaver)];
   const others = await stage.create(fields);
   const admin = stage.person('Admin', WorkspaceRole.ADMIN);
   await stage.update(changed.id, { cron: '30 * * * *' }, admin);
@@ -651,6 +652,12 @@ test('the successor of a person who leaves the Org has their schedules, paused',
   expect(await stage.get(others.id)).toMatchObject({ createdBy: { id: owner.userId }, version: others.version });
   const again = await stage.update(given.id, { isActive: true }, heir);
   expect(again).toMatchObject({ status: ScheduleStatus.ACTIVE, actsAs: by });
+  // Nothing starts in the name of the successor who has not looked at it: whoever starts it lends their own rights.
+  expect(await stage.update(resumed.id, { isActive: true }, admin)).toMatchObject(acts);
+  expect(await stage.update(triggered.id, { triggerNow: true }, admin)).toMatchObject({
+    ...paused,
+    actsAs: acts.actsAs,
+  });
 });
 
 test('a successor has the schedules that have failed without the person before', async () => {

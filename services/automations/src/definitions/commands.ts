@@ -8,6 +8,7 @@ import type {
   CreateAutomationRequest,
   UpdateAutomationRequest,
 } from '@commonplace/proto/automations/v1/automation_service.js';
+import { isHandedOver } from '../acts-as.js';
 import type { Place } from '../policy.js';
 import { mintHookToken } from './hook-token.js';
 import {
@@ -80,7 +81,8 @@ export async function changeAutomation(
   if (faults.list.length > 0) throw invalidFields(faults.list);
   requireVersion(context, before.version, before);
   const { caller, work } = context;
-  const actsAs = actsAsAfter(read.terms, before.definition, read.verifySecret !== undefined, caller);
+  const isTaken = isStarted(request, before) && isHandedOver(before.definition.actsAs);
+  const actsAs = actsAsAfter(read.terms, before.definition, isTaken || read.verifySecret !== undefined, caller);
   if (actsAs !== before.definition.actsAs) requireScopes(read.terms, caller);
   requireSecretsEntered(read.terms.actions, read.secrets, before, caller.userId);
   await requireTargets(parts, read.terms.trigger, { before: before.definition.trigger, ...place }, context);
@@ -108,6 +110,9 @@ export async function changeAutomation(
   if (isNew || (isActive && !before.isActive)) publishUpdate(automation, context);
   return automation;
 }
+
+const isStarted = ({ isActive }: UpdateAutomationRequest, before: AutomationRecord): boolean =>
+  isActive === true && !before.isActive;
 
 function publishUpdate({ id, tenant, workspaceId }: AutomationRecord, context: CallContext): void {
   context.work.publish(context.event('automation.updated', id, { workspaceId }, tenant));

@@ -98,18 +98,13 @@ function termsOf({ runAs, concurrency, retry, timeoutSeconds }: Request, before:
 
 /**
  * Returns the person whose rights a definition runs with: whoever last changed the trigger, conditions, actions or
- * `run_as`. This keeps editors from using another person's rights. `isSecretChanged`: the request replaces the secret
- * of the webhook.
+ * `run_as`. This keeps editors from using another person's rights. `isTaken`: the request replaces the secret of the
+ * webhook, or switches on what was handed over to a person who has not looked at it.
  */
-export function actsAsAfter(
-  terms: Terms,
-  before: Definition | undefined,
-  isSecretChanged: boolean,
-  caller: Caller,
-): ActsAs {
+export function actsAsAfter(terms: Terms, before: Definition | undefined, isTaken: boolean, caller: Caller): ActsAs {
   const isSame =
     before !== undefined &&
-    !isSecretChanged &&
+    !isTaken &&
     (['trigger', 'conditions', 'actions', 'runAs'] as const).every((field) =>
       isDeepStrictEqual(terms[field], before[field]),
     );

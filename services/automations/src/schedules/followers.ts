@@ -10,6 +10,7 @@ import {
 } from '@commonplace/kit/store';
 import { findSuccessor, type Successor } from '@commonplace/platform/departures';
 import { consume } from '@commonplace/platform/events';
+import { handedOverTo } from '../acts-as.js';
 import { mayStart } from './access.js';
 import { unstartedFires, withdrawFires } from './fires.js';
 import { bySystem, type Pair, readPair, type ScheduleParts, savePair, timestamp } from './parts.js';
@@ -86,7 +87,7 @@ async function handOver(
   const given: ScheduleRecord = {
     ...{ ...schedule, ...bySystem(parts.now()) },
     ...(isCreator && { createdBy: { type: 'user', id, name } as const, createdById: id }),
-    ...(isActor && { actsAs: { ...schedule.actsAs, userId: id, userName: name, credentialId: '' } }),
+    ...(isActor && { actsAs: handedOverTo(schedule.actsAs, successor) }),
   };
   // A slot may have found the person gone before this event arrived.
   const hasFailed = given.status === 'error' && given.error === 'access_lost';

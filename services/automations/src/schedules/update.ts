@@ -4,7 +4,7 @@ import { type CallContext, requireVersion } from '@commonplace/kit/rpc';
 import { isChanged } from '@commonplace/kit/store';
 import type { Schedule } from '@commonplace/proto/automations/v1/schedule.js';
 import type { UpdateScheduleRequest } from '@commonplace/proto/automations/v1/schedule_service.js';
-import { rightsOfCaller } from '../acts-as.js';
+import { isHandedOver, rightsOfCaller } from '../acts-as.js';
 import { mayAdminister, type Place } from '../policy.js';
 import { placeOfTarget, requireAttachments, requireDelivery, requireMayChange, seeSchedule } from './access.js';
 import { ScheduleCompleted } from './errors.js';
@@ -63,11 +63,12 @@ async function changedSchedule(
   const mask = request.updateMask ?? [];
   const target = (changesTarget(mask) ? targetIn(request) : undefined) ?? targetOf(before);
   const isResumed = request.isActive === true && before.status !== 'active';
+  const isTaken = changesActing(mask) || ((isResumed || request.triggerNow) && isHandedOver(before.actsAs));
   if (isResumed && !changesActing(mask)) await requireTarget(parts, target, context);
   // Its runs may have the rights of somebody else, whose agent or automation the creator can no longer start.
   const startsAsCreator = (isResumed || request.triggerNow) && !mayAdminister(place);
-  if (changesActing(mask) || startsAsCreator) await requireMayStart(parts, target, before, context);
-  if (mask.every((path) => path === 'trigger_now')) return before;
+  if (isTaken || startsAsCreator) await requireMayStart(parts, target, before, context);
+  if (!isTaken && mask.every((path) => path === 'trigger_now')) return before;
   const now = parts.now();
   const fields = readChange(request, before, {
     ...{ targetType: target.type, runCount, now },
@@ -80,7 +81,7 @@ async function changedSchedule(
     ...{ ...before, ...fields, targetType: target.type, updatedAt: timestamp(now), updatedBy: context.actor },
     agentId: target.type === 'agent' ? target.id : undefined,
     automationId: target.type === 'automation' ? target.id : undefined,
-    ...(changesActing(mask) && { actsAs: rightsOfCaller(context.caller) }),
+    ...(isTaken && { actsAs: rightsOfCaller(context.caller) }),
     ...statusFields(before, request.isActive),
   };
   return isChanged(before, after) ? after : before;

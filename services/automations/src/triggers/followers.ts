@@ -2,6 +2,7 @@ import type { EventBus, Subscription } from '@commonplace/kit/events';
 import { type Collection, findEach, inWork, type UnitOfWork } from '@commonplace/kit/store';
 import { type Departures, findSuccessor, type Successor, watchDepartures } from '@commonplace/platform/departures';
 import { consume } from '@commonplace/platform/events';
+import { handedOverTo } from '../acts-as.js';
 import type { AutomationRecord, DefinitionRecord } from '../definitions/records.js';
 import { retireDefinition, writeDefinition } from '../definitions/versions.js';
 import type { Shared } from '../parts.js';
@@ -90,7 +91,7 @@ async function handOverOne(
 
 /**
  * Switches off an automation that runs with the rights of a person who has left. A successor becomes the person whose
- * rights it runs with, and can switch it on again.
+ * rights it runs with, and can switch it on again; anyone else who does lends it their own rights.
  */
 async function handOver(
   parts: FollowParts,
@@ -113,7 +114,7 @@ async function handOver(
     work.replace(parts.automations, automation, changed);
     return;
   }
-  const actsAs = { ...definition.actsAs, userId: successor.id, userName: successor.name, credentialId: '' };
+  const actsAs = handedOverTo(definition.actsAs, successor);
   const next = { definition: { ...definition, actsAs }, definitionVersion: definitionVersion + 1 };
   await retireDefinition(parts, automation, work);
   writeDefinition(parts, work.replace(parts.automations, automation, { ...changed, ...next }), work);
