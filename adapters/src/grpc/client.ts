@@ -13,6 +13,7 @@ import type {
 import { factsOf, observeCalled, tracedOptions } from '@commonplace/kit/rpc';
 import { credentials, Client as GrpcClient, type Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import { refusalOf } from '../calls/refusal.js';
+import { Connecting } from './connecting.js';
 import { letCallsEnd } from './ending-connections.js';
 import { readReply, readUtilization, toGrpc } from './metadata.js';
 import { clientOptions } from './options.js';
@@ -50,7 +51,8 @@ export function openGrpcChannel(
       };
       const grpc = new GrpcClient(addressOf(service.owner), trust, options);
       opened.push(grpc);
-      return createClient({ grpc, peers, readTrailer, capacity: capacityOf?.(service.owner) }, service);
+      const connection = { grpc, connecting: new Connecting(grpc), peers, readTrailer };
+      return createClient({ ...connection, capacity: capacityOf?.(service.owner) }, service);
     },
     takeUtilization() {
       const taken = utilization;
@@ -72,6 +74,7 @@ function readMethods(service: ServiceContract<unknown>): string[] {
 /** What the clients of one service share. */
 interface Connection {
   readonly grpc: GrpcClient;
+  readonly connecting: Connecting;
   readonly peers: PeerTokens;
   /** Reads what a server says of itself at the end of an answer. */
   readTrailer(trailer: Metadata): void;
@@ -102,10 +105,39 @@ function unary(
   } catch (error) {
     return Promise.reject(error);
   }
+  if (!connection.connecting.isConnected()) return sendOnceConnected(connection, method, request, options, isRead);
+  return sendNow(connection, method, request, options, isRead);
+}
+
+function sendNow(
+  connection: Connection,
+  method: MethodDefinition,
+  request: unknown,
+  options: CallOptions,
+  isRead: boolean,
+): Promise<unknown> {
   const metadata = toGrpc(options.metadata, connection.peers.mint());
   return new Promise((resolve, reject) => {
     send(connection, method, request, metadata, new Waiting({ options, isRead, resolve, reject }));
   });
+}
+
+/** Sends a call as soon as there is a connection. Until then it counts as one that waits for the service, too. */
+async function sendOnceConnected(
+  connection: Connection,
+  method: MethodDefinition,
+  request: unknown,
+  options: CallOptions,
+  isRead: boolean,
+): Promise<unknown> {
+  connection.capacity?.enter();
+  try {
+    await connection.connecting.wait(options.deadline);
+  } finally {
+    connection.capacity?.leave();
+  }
+  if (isCancelled(options)) throw cancelled();
+  return sendNow(connection, method, request, options, isRead);
 }
 
 /** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */
@@ -183,13 +215,17 @@ class Waiting {
 }
 
 async function* stream(
-  { grpc, peers }: Connection,
+  { grpc, connecting, peers }: Connection,
   method: MethodDefinition,
   request: unknown,
   options: CallOptions,
 ): AsyncIterable<unknown> {
   const refusal = refusalOf(options);
   if (refusal !== undefined) throw refusal;
+  if (!connecting.isConnected()) {
+    await connecting.wait(options.deadline);
+    if (options.signal?.aborted) throw cancelled();
+  }
   const call = grpc.makeServerStreamRequest(
     method.path,
     method.requestSerialize,
