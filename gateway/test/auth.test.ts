@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { AppError } from '@commonplace/kit/errors';
+import { AnswerLost, AppError, Timeout } from '@commonplace/kit/errors';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ADA, type AuthStage, cookieIn, openAuthStage, signedIn, TOKEN } from './auth-stage.js';
@@ -318,5 +318,25 @@ describe('the OpenAPI document', () => {
     await matches('/auth/sign-out', 'post', await stage.json('/auth/sign-out', {}, headers));
     await matches('/health/live', 'get', await stage.get('/health/live'));
     await matches('/health/ready', 'get', await stage.get('/health/ready'));
+  });
+});
+
+describe('a request whose caller identity does not answer for', () => {
+  const create = () => stage.json('/api/v1/workspaces', { name: 'Notes' }, { Authorization: 'Bearer wsk_a' });
+
+  test('has not begun, and may be repeated', async () => {
+    stage.identity.failures.set('authenticate', Timeout());
+    const answer = await create();
+    expect([answer.headers.get('retry-after'), await errorOf(answer)]).toEqual([
+      '1',
+      { status: 503, code: 'service_unavailable', details: {} },
+    ]);
+    expect(rpcs()).toEqual(['authenticate']);
+  });
+
+  test('is asked for again if the process died before its answer', async () => {
+    stage.identity.failures.set('authenticate', AnswerLost());
+    expect((await create()).status).toBeLessThan(300);
+    expect(rpcs()).toEqual(['authenticate', 'authenticate']);
   });
 });

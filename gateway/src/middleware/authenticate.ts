@@ -2,13 +2,26 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '@commonplace/kit/auth';
 import { maxEntries } from '@commonplace/kit/cache';
 import { before } from '@commonplace/kit/deadline';
-import { AppError, defineError, defineForbidden, defineInvalid, invalidField } from '@commonplace/kit/errors';
+import {
+  AnswerLost,
+  AppError,
+  defineError,
+  defineForbidden,
+  defineInvalid,
+  invalidField,
+  Timeout,
+  Unavailable,
+} from '@commonplace/kit/errors';
 import type { EndedSessions } from '@commonplace/kit/http';
 import { isOwnOrigin } from '@commonplace/kit/http';
 import { fingerprint } from '@commonplace/kit/id';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
 import type { Host } from '@commonplace/platform/runtime';
-import { type AuthService, CredentialKind } from '@commonplace/proto/identity/v1/auth_service.js';
+import {
+  type AuthenticateRequest,
+  type AuthService,
+  CredentialKind,
+} from '@commonplace/proto/identity/v1/auth_service.js';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { FailureLimit } from './rate-limit.js';
@@ -107,14 +120,34 @@ function refuseEmpty(ctx: Context, name: string, wanted: string): void {
 
 async function admit(
   parts: AuthenticateParts,
-  request: { kind: CredentialKind; credential: string; tenant: string; workspaceId: string; clientIp: string },
+  request: AuthenticateRequest,
   { requestId, traceparent }: State,
 ): Promise<Admitted> {
   const options: CallOptions = { metadata: { requestId, traceparent }, deadline: Date.now() + parts.timeoutMs };
-  const { token, csrfToken, credentialId } = await parts.auth.authenticate(request, options);
+  const { token, csrfToken, credentialId } = await askIdentity(parts.auth, request, options);
   const verified = parts.verifyCaller(token);
   const caller = verified instanceof Promise ? await before(options.deadline, verified) : verified;
   return { caller, token, csrfToken, credentialId };
+}
+
+/**
+ * Authenticates, once more if the process of identity died before its answer. The request itself has not begun: if
+ * identity gives no answer, that nothing was done is known.
+ */
+async function askIdentity(auth: AuthenticateParts['auth'], request: AuthenticateRequest, options: CallOptions) {
+  try {
+    return await auth.authenticate(request, options).catch((error: unknown) => {
+      if (!isLike(error, AnswerLost())) throw error;
+      return auth.authenticate(request, options);
+    });
+  } catch (error) {
+    const isUnanswered = isLike(error, AnswerLost()) || isLike(error, Timeout());
+    throw isUnanswered ? Unavailable({}, { cause: error, retryAfter: 1 }) : error;
+  }
+}
+
+function isLike(error: unknown, { code, reason }: AppError): boolean {
+  return error instanceof AppError && error.code === code && error.reason === reason;
 }
 
 /**
