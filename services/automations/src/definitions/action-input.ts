@@ -10,14 +10,16 @@ import { SyntaxFault } from '../domain/path.js';
 import { type PlacedReference, parseTemplate, referencesOf, TemplateFault } from '../domain/templates.js';
 import { readConditions } from './condition-input.js';
 import { checkConfig } from './config-check.js';
-import { stepPathFault, triggerPathFault } from './readable-paths.js';
-import type { ActionType, StoredAction, TriggerType } from './records.js';
+import type { ActionType, StoredAction } from './records.js';
 
 /** Maximum bytes of the config of one action, and of the configs of all actions of an automation. */
 const MAX_CONFIG_BYTES = 65_536;
 const MAX_CONFIGS_BYTES = 262_144;
 
 const ID = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** The fields of an earlier action that a template can read. */
+const STEP_FIELDS: ReadonlySet<string> = new Set(['output', 'status', 'error']);
+
 /** A secret, as far as the checks of actions need it. */
 export interface KnownSecret {
   readonly name: string;
@@ -29,8 +31,6 @@ export interface KnownSecret {
 export interface ActionChecks {
   readonly guard: Guard;
   readonly secrets: readonly KnownSecret[];
-  /** The type of the automation's trigger; undefined if the request has none that is valid. */
-  readonly trigger: TriggerType | undefined;
 }
 
 /** Converts the actions of a request and adds their faults to `faults`. */
@@ -49,7 +49,7 @@ export function readActions(given: readonly AutomationAction[], checks: ActionCh
 export function checkActions(actions: readonly StoredAction[], checks: ActionChecks, faults: Faults): void {
   for (const [index, action] of actions.entries()) {
     const param = `actions[${index}]`;
-    const earlier = actions.slice(0, index);
+    const earlier = new Set(actions.slice(0, index).map(({ id }) => id));
     const later = new Set(actions.slice(index + 1).map(({ id }) => id));
     checkAction(action, param, { ...checks, earlier, later }, faults);
   }
@@ -88,7 +88,7 @@ function freeId(type: ActionType, taken: ReadonlySet<string>): string {
 }
 
 interface Surroundings extends ActionChecks {
-  readonly earlier: readonly StoredAction[];
+  readonly earlier: ReadonlySet<string>;
   readonly later: ReadonlySet<string>;
 }
 
@@ -99,7 +99,7 @@ function checkAction(action: StoredAction, param: string, around: Surroundings, 
   checkTemplates(action, param, around, faults);
   if (type === 'condition') {
     const conditions = Array.isArray(config.conditions) ? config.conditions : [];
-    readConditions(conditions, `${param}.config.conditions`, (path) => pathFault(path, around, false, true), faults);
+    readConditions(conditions, `${param}.config.conditions`, (path) => pathFault(path, around, false), faults);
     if (typeof config.else === 'string' && config.else !== 'stop') {
       checkTarget(config.else, `${param}.config.else`, around, faults);
     }
@@ -115,7 +115,7 @@ function checkTarget(target: string, param: string, { later }: Surroundings, fau
 function checkTemplates({ type, config }: StoredAction, param: string, around: Surroundings, faults: Faults): void {
   for (const { reference, at } of references(config, param, faults)) {
     const mayHaveSecrets = type === 'http_request' && /^(?:url$|headers\.|body)/.test(at);
-    const fault = pathFault(reference.path, around, mayHaveSecrets, reference.fallback !== undefined);
+    const fault = pathFault(reference.path, around, mayHaveSecrets);
     if (fault !== undefined)
       faults.add(`${param}.config.${at}`, 'invalid_template', `has {{${reference.text}}}: it ${fault}`);
   }
@@ -132,21 +132,16 @@ function references(config: unknown, param: string, faults: Faults): readonly Pl
   }
 }
 
-/**
- * Returns why an action cannot read a path, as a sentence without its subject; undefined if it can. `mayBeMissing`: the
- * path has a default, or belongs to a condition, so that it may lead to what is never there.
- */
-function pathFault(
-  path: readonly string[],
-  around: Surroundings,
-  mayHaveSecrets: boolean,
-  mayBeMissing: boolean,
-): string | undefined {
-  const [root, name = ''] = path;
-  if (root === 'trigger') {
-    return mayBeMissing || around.trigger === undefined ? undefined : triggerPathFault(path, around.trigger);
+/** Returns why an action cannot read a path, as a sentence without its subject; undefined if it can. */
+function pathFault(path: readonly string[], around: Surroundings, mayHaveSecrets: boolean): string | undefined {
+  const [root, name = '', field = ''] = path;
+  if (root === 'trigger') return undefined;
+  if (root === 'steps') {
+    if (!around.earlier.has(name)) return `names ${name || 'no action'}, which is not an earlier action.`;
+    return STEP_FIELDS.has(field)
+      ? undefined
+      : `reads of an action what it does not have: output, status and error are there.`;
   }
-  if (root === 'steps') return stepPathFault(mayBeMissing ? path.slice(0, 3) : path, around.earlier);
   if (root !== 'secrets') return 'must begin with trigger, steps or secrets.';
   if (!mayHaveSecrets) return 'is a secret, which only the url, the headers and the body of an http_request can have.';
   if (path.length !== 2) return 'must be secrets. and a name.';

@@ -52,20 +52,16 @@ interface ActionSpec {
   readonly fields: Readonly<Record<string, FieldSpec>>;
   /** Fields of which exactly one is required. */
   readonly oneOf?: readonly string[];
-  /** The fields that its output can have. */
-  readonly output: readonly string[];
 }
 
 const NAME = { kind: 'line', required: true, max: 255 } as const;
 const ID = { kind: 'uuid', required: true } as const;
 const TYPECAST = { kind: 'flag' } as const;
-const WRITTEN = ['resource_id', 'version', 'changed', 'snapshot_id', 'row_count'] as const;
 
 /** All actions by their type. */
 export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   create_resource: {
     scope: 'resource:write',
-    output: ['id', 'name', 'type', 'workspace_id', 'parent_id', 'version'],
     fields: {
       type: { kind: 'line', required: true, oneOf: ['document', 'table', 'artifact', 'folder'] },
       name: NAME,
@@ -83,7 +79,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   update_content: {
     scope: 'content:write',
-    output: WRITTEN,
     fields: {
       resource_id: ID,
       mode: { kind: 'line', oneOf: ['replace', 'edit', 'append', 'prepend', 'upsert'] },
@@ -99,12 +94,10 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   append_rows: {
     scope: 'content:write',
-    output: [...WRITTEN, 'row_ids'],
     fields: { table_id: ID, rows: { kind: 'list', required: true, max: 10_000 }, typecast: TYPECAST },
   },
   update_row: {
     scope: 'content:write',
-    output: [...WRITTEN, 'row_id'],
     fields: {
       table_id: ID,
       row_id: { kind: 'line', required: true, max: 64 },
@@ -114,13 +107,11 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   add_tag: {
     scope: 'tag:write',
-    output: ['resource_id', 'tags'],
     fields: { resource_id: ID, tag_id: { kind: 'uuid' }, name: { kind: 'line', max: 64 } },
     oneOf: ['tag_id', 'name'],
   },
   comment: {
     scope: 'comment:write',
-    output: ['id', 'thread_id', 'resource_id'],
     fields: {
       resource_id: ID,
       body: { kind: 'text', required: true, max: 10_000 },
@@ -130,7 +121,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   send_message: {
     scope: 'im:write',
-    output: ['id', 'conversation_id', 'seq'],
     fields: {
       conversation_id: ID,
       text: { kind: 'text', required: true, max: 20_000 },
@@ -139,7 +129,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   notify: {
     scope: null,
-    output: ['user_ids'],
     fields: {
       user_ids: { kind: 'uuids', required: true, min: 1, max: 50 },
       title: NAME,
@@ -149,7 +138,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   create_work_item: {
     scope: 'work_item:write',
-    output: ['id', 'number', 'title', 'version'],
     fields: {
       title: NAME,
       description: { kind: 'text', max: 20_000 },
@@ -167,7 +155,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   run_agent: {
     scope: 'agent_run:write',
-    output: ['run_id', 'text', 'resource_ids', 'data'],
     fields: {
       agent_id: ID,
       input: { kind: 'text', required: true },
@@ -179,7 +166,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   http_request: {
     scope: null,
-    output: ['status', 'headers', 'body', 'truncated'],
     fields: {
       url: { kind: 'url', required: true, max: 2048 },
       method: { kind: 'line', oneOf: HTTP_METHODS, literal: true },
@@ -192,7 +178,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   search: {
     scope: 'search:read',
-    output: ['items', 'total'],
     fields: {
       query: { kind: 'line', required: true, max: 1000 },
       mode: { kind: 'line', oneOf: ['hybrid', 'keyword', 'semantic'] },
@@ -204,7 +189,6 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   condition: {
     scope: null,
-    output: ['holds'],
     fields: {
       conditions: { kind: 'conditions', required: true, min: 1, max: 10, literal: true },
       else: { kind: 'target', literal: true },
@@ -212,13 +196,11 @@ export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   },
   delay: {
     scope: null,
-    output: ['resumed_at'],
     fields: { seconds: { kind: 'whole', min: 1, max: MAX_DELAY_SECONDS }, until: { kind: 'time' } },
     oneOf: ['seconds', 'until'],
   },
   stop: {
     scope: null,
-    output: ['status', 'message'],
     fields: {
       status: { kind: 'line', oneOf: ['completed', 'failed'], literal: true },
       message: { kind: 'text', max: 500 },

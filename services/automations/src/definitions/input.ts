@@ -51,7 +51,7 @@ export function readNewDefinition(
     ...termsOf(request, undefined),
     trigger: given?.trigger ?? { type: 'manual' },
     conditions: readConditions(plainConditions(request.conditions), 'conditions', conditionPathFault, faults),
-    actions: readActions(request.actions, { guard, secrets, trigger: given?.trigger.type }, faults),
+    actions: readActions(request.actions, { guard, secrets }, faults),
   };
   return { terms, secrets, verifySecret: given?.verifySecret };
 }
@@ -66,19 +66,20 @@ export function readChangedDefinition(
   const secrets = request.secrets === undefined ? undefined : readSecrets(request.secrets.items, stored, faults);
   const known: readonly KnownSecret[] = secrets ?? stored;
   const given = request.trigger === undefined ? undefined : readTrigger(request.trigger, before.trigger, faults);
-  const trigger = given?.trigger ?? before.trigger;
-  const checks = { guard, secrets: known, trigger: trigger.type };
   const terms: Terms = {
     ...termsOf(request, before),
-    trigger,
+    trigger: given?.trigger ?? before.trigger,
     conditions:
       request.conditions === undefined
         ? before.conditions
         : readConditions(plainConditions(request.conditions.items), 'conditions', conditionPathFault, faults),
-    actions: request.actions === undefined ? before.actions : readActions(request.actions.items, checks, faults),
+    actions:
+      request.actions === undefined
+        ? before.actions
+        : readActions(request.actions.items, { guard, secrets: known }, faults),
   };
   // Unchanged actions may use a secret that the request removes.
-  if (request.actions === undefined && secrets !== undefined) checkActions(before.actions, checks, faults);
+  if (request.actions === undefined && secrets !== undefined) checkActions(before.actions, { guard, secrets }, faults);
   return { terms, secrets, verifySecret: given?.verifySecret };
 }
 
