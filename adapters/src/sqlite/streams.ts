@@ -58,6 +58,9 @@ function divide<T>(shape: TableShape, where: Where<T>, order: readonly string[])
 function inOneIndex<T>(shape: TableShape, where: Where<T>, order: readonly string[]): Streams<T> | undefined {
   const part = splitByIndex(shape, where, order, true);
   if (part === undefined) return undefined;
+  // Fields between those of the order and the id would be in the order as well.
+  const behind = part.index[part.equalities + order.filter((field) => field !== 'id').length];
+  if (behind !== undefined && behind !== 'id') return undefined;
   const lists: ValueList[] = [];
   const served: Record<string, unknown> = { ...part.served };
   for (const [field, entry] of Object.entries(part.served) as [string, Scalar | Condition][]) {

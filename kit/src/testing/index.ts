@@ -1,7 +1,6 @@
 export { type Authenticator, type Ceremony, createAuthenticator } from './authenticator/index.js';
 export { type Authority, createAuthority, type IssuedFiles } from './certificates.js';
 export * from './chromium/index.js';
-export { effort } from './effort.js';
 export { createEvent } from './events/fixtures.js';
 export { type EventsHarness, eventsContract } from './events.contract.js';
 export { holdJob } from './hold-job.js';
@@ -9,5 +8,6 @@ export * from './hostile-targets.js';
 export { type InstallationHarness, installationContract } from './installation.contract.js';
 export { type StoreHarness, storeContract } from './store.contract.js';
 export { createDuties, type Duties, type OptOuts } from './suite/duties.js';
+export { effort } from './suite/effort.js';
 export { eventually } from './suite/eventually.js';
 export { countTurns, openTurns } from './suite/turns.js';

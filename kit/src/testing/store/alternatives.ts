@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 import { keyset, sortTerms } from '../../store/cursor.js';
 import type { Condition, Scalar, Sort, Where } from '../../store/port.js';
-import { effort } from '../effort.js';
 import type { Duties } from '../suite/duties.js';
+import { effort } from '../suite/effort.js';
 import { type Bench, compareValues, type Draft, ids, type Thing } from './harness.js';
 
 const TENANTS = ['t0', 't1', 't2', 't3'];
