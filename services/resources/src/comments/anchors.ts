@@ -10,6 +10,8 @@ import type { Anchor, Comment } from './records.js';
  */
 const known = new LRUCache<string, string>({ max: 50_000 });
 
+const keyOf = ({ contentVersion }: Node, { id }: Comment): string => `${id}:${contentVersion}`;
+
 /** Returns the blocks of the current document that contain the passages of comments, by the ids of the comments. */
 export async function foundAnchors(
   parts: CommentParts,
@@ -18,19 +20,24 @@ export async function foundAnchors(
   context: CallContext,
 ): Promise<Map<string, string>> {
   const anchored = comments.filter(({ anchor }) => anchor !== undefined);
-  const keyOf = ({ id }: Comment) => `${id}:${node.contentVersion}`;
-  const open = anchored.filter((comment) => !known.has(keyOf(comment)));
+  const open = anchored.filter((comment) => !known.has(keyOf(node, comment)));
   if (open.length > 0) {
     const anchors = open.map(({ anchor }) => anchor as Anchor);
     const blockIds = await blocksOf(parts, node, anchors, context);
-    for (const [i, comment] of open.entries()) known.set(keyOf(comment), blockIds[i] ?? '');
+    for (const [i, comment] of open.entries()) known.set(keyOf(node, comment), blockIds[i] ?? '');
   }
   return new Map(
     anchored.flatMap((comment) => {
-      const blockId = known.get(keyOf(comment));
+      const blockId = known.get(keyOf(node, comment));
       return blockId ? [[comment.id, blockId]] : [];
     }),
   );
+}
+
+interface PlacedAnchor {
+  readonly anchor: Anchor;
+  /** Whether a block contains its passage. */
+  readonly isFound: boolean;
 }
 
 /** Returns an anchor with the id of the block that now contains its passage, so that the anchor follows the block. */
@@ -39,9 +46,14 @@ export async function onItsBlock(
   node: Node,
   anchor: Anchor,
   context: CallContext,
-): Promise<Anchor> {
+): Promise<PlacedAnchor> {
   const [blockId] = await blocksOf(parts, node, [anchor], context);
-  return blockId === undefined ? anchor : { ...anchor, blockId };
+  return blockId === undefined ? { anchor, isFound: false } : { anchor: { ...anchor, blockId }, isFound: true };
+}
+
+/** Notes that the passage of a new comment was found, so that its document is not searched again for the answer. */
+export function noteFound(node: Node, comment: Comment): void {
+  known.set(keyOf(node, comment), comment.anchor?.blockId ?? '');
 }
 
 /** Returns the id of the block that contains each passage; undefined if none does. */

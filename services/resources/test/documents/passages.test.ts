@@ -1,9 +1,13 @@
 import type { CallContext } from '@commonplace/kit/rpc';
 import { expect, test } from '@jest/globals';
+import { foundAnchors, noteFound, onItsBlock } from '../../src/comments/anchors.js';
+import type { CommentParts } from '../../src/comments/parts.js';
+import type { Comment } from '../../src/comments/records.js';
 import { derivation } from '../../src/documents/kind/derivation.js';
 import type { Deriver } from '../../src/documents/kind/deriver.js';
 import { createDocumentKind } from '../../src/documents/kind/document.js';
 import type { DocumentParts } from '../../src/documents/kind/document-parts.js';
+import type { Node } from '../../src/domain/node.js';
 
 /** A derivation that was requested, with its number of anchors, and the bytes by which its thread is chosen. */
 interface Run {
@@ -52,4 +56,17 @@ test('words of hidden references in a long document are looked for where it is p
   const { kind, runs } = openDocument([...LINES, `[Secret plan](resource:${id})`].join('\n\n'));
   expect(await kind.hiddenWords({ id: 'a' }, new Set([id]))).toEqual(['Secret plan']);
   expect(runs).toMatchObject([{ name: 'hiddenWords', anchors: 0 }]);
+});
+
+test('a document is not searched again for the answer about a comment that was just placed in it', async () => {
+  const { kind, runs, context } = openDocument(LINES.join('\n\n'));
+  const parts = { kinds: { document: kind } } as unknown as CommentParts;
+  const node = { id: 'a', contentVersion: 1 } as unknown as Node;
+  const { anchor, isFound } = await onItsBlock(parts, node, { quote: '3th heron' }, context);
+  const comment = { id: 'c', anchor } as unknown as Comment;
+  expect([isFound, anchor.blockId]).toEqual([true, expect.any(String)]);
+  noteFound(node, comment);
+  const searches = runs.length;
+  expect(await foundAnchors(parts, node, [comment], context)).toEqual(new Map([['c', anchor.blockId]]));
+  expect(runs).toHaveLength(searches);
 });

@@ -12,7 +12,7 @@ import type { Node } from '../../domain/node.js';
 import { may } from '../../domain/role.js';
 import { NotADocument, WorkspaceArchived } from '../../errors.js';
 import { requireCapability, type Seen } from '../../policy.js';
-import { onItsBlock } from '../anchors.js';
+import { noteFound, onItsBlock } from '../anchors.js';
 import { addComment, changeComment, commentOf, removeComment, requireRights } from '../commands.js';
 import type { CommentParts } from '../parts.js';
 import { commentMessages, listComments } from '../queries.js';
@@ -54,8 +54,9 @@ export function createCommentHandlers(parts: CommentParts): Handlers<CommentServ
       const named = await parts.bodies.mentions(within(node, context), body);
       const mentions = await readersAmong(parts, node, mentionsOf(named, request.mentions), context);
       requireOpen(seen);
-      const anchor = request.anchor && (await onItsBlock(parts, node, anchorOf(request.anchor), context));
-      const comment = await addComment(parts, node, { body, mentions, anchor, replyTo }, context);
+      const placed = request.anchor && (await onItsBlock(parts, node, anchorOf(request.anchor), context));
+      const comment = await addComment(parts, node, { body, mentions, anchor: placed?.anchor, replyTo }, context);
+      if (placed?.isFound) noteFound(node, comment);
       return answer(node, comment, context);
     },
 
