@@ -101,6 +101,20 @@ const places = {
   },
 };
 
+/**
+ * Has modules of the bundle loaded on demand by `__load`. esbuild itself would treat them like CommonJS packages, whose
+ * default export is the whole module.
+ */
+const onDemand = {
+  name: 'on-demand',
+  setup(bundle) {
+    bundle.onLoad({ filter: /\.mjs$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replaceAll(/\bimport\((?="\.\/[^"]+\.mjs"\))/g, '__load('),
+      loader: 'js',
+    }));
+  },
+};
+
 /** Options of both passes. Packages are resolved as in Node, because bundlers are offered files that Node does not run. */
 const shared = {
   outdir: folder,
@@ -138,7 +152,8 @@ await build({
   entryPoints: modules,
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
-  // What is loaded on demand is required, because scripts can't import by a stable interface of Node.
+  plugins: [onDemand],
+  // Packages that are loaded on demand are required, because scripts can't import by a stable interface of Node.
   supported: { 'dynamic-import': false },
   // Node reads every byte at each start. Lines stay short, because an uncaught error prints the line in which it was
   // thrown.
@@ -146,7 +161,9 @@ await build({
   lineLimit: 120,
   // Node's own wrapper of a CommonJS module. As a part of the file it costs no copy of the text.
   banner: {
-    js: "(function (exports, require, module, __filename, __dirname) { const __url = require('node:url').pathToFileURL(__filename).href;",
+    js:
+      "(function (exports, require, module, __filename, __dirname) { const __url = require('node:url').pathToFileURL(__filename).href;" +
+      ' const __load = async (id) => require(id);',
   },
   footer: { js: '})' },
 });
@@ -157,6 +174,7 @@ for (const name of modules) for (const ending of ['', '.map']) rmSync(`${name}${
 const asciiOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 for (const name of scripts) {
   const text = readFileSync(name, 'utf8');
+  if (text.includes('__toESM(require("./')) throw new Error(`${name} loads a module of the bundle like a package`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them.
   if (/[^\x00-\x7f]/.test(text)) writeFileSync(name, text.replace(/[^\x00-\x7f]/g, asciiOf));
 }
