@@ -100,4 +100,11 @@ describe('a script of a bundle', () => {
     expect([later(), later()]).toEqual(['programs 1', 'programs 2']);
     expect([...opened.scripts.keys()]).toEqual([bundle(), join(folder(), 'part-1.cjs')]);
   });
+
+  test('that fails while it runs fails again for the next one that requires it', () => {
+    writeFileSync(bundle(), '(function (exports) { exports.half = true; throw new Error("not there"); })');
+    const opened = new Bundle();
+    expect(() => opened.run(bundle())).toThrow('not there');
+    expect(() => opened.run(bundle())).toThrow('not there');
+  });
 });

@@ -105,8 +105,8 @@ function unary(
   } catch (error) {
     return Promise.reject(error);
   }
-  if (!connection.connecting.isConnected()) return sendOnceConnected(connection, method, request, options, isRead);
-  return sendNow(connection, method, request, options, isRead);
+  if (connection.connecting.isConnected()) return sendNow(connection, method, request, options, isRead);
+  return waitForConnection(connection, options).then(() => sendNow(connection, method, request, options, isRead));
 }
 
 function sendNow(
@@ -122,22 +122,15 @@ function sendNow(
   });
 }
 
-/** Sends a call as soon as there is a connection. Until then it counts as one that waits for the service, too. */
-async function sendOnceConnected(
-  connection: Connection,
-  method: MethodDefinition,
-  request: unknown,
-  options: CallOptions,
-  isRead: boolean,
-): Promise<unknown> {
-  connection.capacity?.enter();
+/** Waits until a call can be sent. Until then it counts as one that waits for the service, too. */
+async function waitForConnection({ connecting, capacity }: Connection, options: CallOptions): Promise<void> {
+  capacity?.enter();
   try {
-    await connection.connecting.wait(options.deadline);
+    await connecting.wait(options.deadline);
   } finally {
-    connection.capacity?.leave();
+    capacity?.leave();
   }
   if (isCancelled(options)) throw cancelled();
-  return sendNow(connection, method, request, options, isRead);
 }
 
 /** Sends a call. It is a separate function, so that grpc-js's call object retains nothing but `waiting`. */

@@ -72,7 +72,13 @@ export class Bundle {
     const module = { exports: {} };
     // Before it runs, because scripts may require each other.
     this.#loaded.set(path, { script, module });
-    script.runInThisContext()(module.exports, this.#requireOf(path), module, path, dirname(path));
+    try {
+      script.runInThisContext()(module.exports, this.#requireOf(path), module, path, dirname(path));
+    } catch (error) {
+      // What it has exported is not complete, so that the next one to require it gets the error, too.
+      this.#loaded.delete(path);
+      throw error;
+    }
     return module.exports;
   }
 
