@@ -18,10 +18,13 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     width: { type: 'string', default: '4' },
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [''] },
     mesh: { type: 'boolean', default: false },
   },
 });
+/** Attacks whose name contains one of the texts given as `--only`. */
+const chosen = ATTACKS.filter(({ name }) => values.only.some((text) => name.includes(text)));
+if (chosen.length === 0) throw new Error(`No attack has a name that contains ${values.only.join(' or ')}.`);
 /** Duration of each attack in seconds, and number of its concurrent requests. */
 const [seconds, width] = [wholeNumber(values.seconds), wholeNumber(values.width)];
 /** Name of the probe whose latency decides. Below, the factor by which its p99 may exceed that of a quiet system. */
@@ -97,7 +100,7 @@ try {
   const hostile = await createPlace(system.baseUrl, 'Hostile');
   const probes = await createProbes(openPlace(await createPlace(system.baseUrl, 'Quiet')));
   await measure(probes, performance.now() + 3000);
-  for (const { name } of ATTACKS.filter((one) => one.name.includes(values.only))) {
+  for (const { name } of chosen) {
     await settle(system.pids);
     // Quiet is measured anew for each attack, because the speed of a shared machine changes within minutes.
     const quiet = await measure(probes, performance.now() + seconds * 1000);
