@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openConnection } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Bucket, startBucket } from '../src/bucket.js';
 import { api } from '../src/client.js';

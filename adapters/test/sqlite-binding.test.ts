@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Connection, openConnection, type Param } from '../src/sqlite/index.js';
+import { type Connection, openConnection, type Param } from '../src/sqlite/file/index.js';
 
 let folder: string;
 let connection: Connection;

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { createEvent } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openConnection } from '../src/sqlite/file/index.js';
 import { openWriteQueue } from '../src/sqlite/file/write-queue.js';
 import { plainStep } from '../src/sqlite/file/writer-protocol.js';
-import { openConnection, openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
 
 interface Note extends StoredRecord {
   readonly title: string;

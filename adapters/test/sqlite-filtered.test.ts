@@ -5,7 +5,8 @@ import type { Collection, CollectionSpec, StoredRecord, Where } from '@commonpla
 import { countTurns } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCollection } from '../src/sqlite/collection.js';
-import { openConnection, openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { openConnection } from '../src/sqlite/file/index.js';
+import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
 import { NO_RECORD_CACHE } from '../src/sqlite/record-cache.js';
 import { tableShape } from '../src/sqlite/schema.js';
 

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type StoreHarness, storeContract } from '@commonplace/kit/testing';
-import { openConnection, openSqliteDatabase } from '../src/sqlite/index.js';
+import { openConnection } from '../src/sqlite/file/index.js';
+import { openSqliteDatabase } from '../src/sqlite/index.js';
 
 async function open(folder: string, cacheChars?: number): Promise<StoreHarness> {
   const file = join(folder, 'contract.db');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { openConnection } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 import { everything } from '@commonplace/all/everything';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Result } from '../src/doctor/check.js';

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 import { type Log, silentLog } from '@commonplace/kit/log';
 import { eventually } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Connection, openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { type Connection, openConnection } from '@commonplace/adapters/sqlite/file';
 import { hashOf, type KnownDocument } from '../soak/known.js';
 import type { DocumentHistory, History } from './history.js';
 

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 import { FILES_FOLDER, openBlobInstallation } from '@commonplace/files/blobs';
 import { makeFolder } from '@commonplace/kit/durable';
 import { newId } from '@commonplace/kit/id';

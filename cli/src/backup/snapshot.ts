@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { openConnection, openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openSqliteDatabase } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 import { isKnown, openKeyRecords, usedKeys } from '@commonplace/files/blobs';
 import { CommandError, EXIT } from '../exit.js';
 import type { Progress } from '../progress.js';

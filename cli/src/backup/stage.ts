@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { backUp } from '@commonplace/adapters/sqlite';
+import { backUp } from '@commonplace/adapters/sqlite/file';
 import { BLOB_FOLDER, FILES_FOLDER } from '@commonplace/files/blobs';
 import { DATABASE_FILE } from '@commonplace/platform/runtime';
 import { clearOnExit } from '../clear-on-exit.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Connection, inspectEvents, inspectInstallation, openConnection } from '@commonplace/adapters/sqlite';
+import { inspectEvents, inspectInstallation } from '@commonplace/adapters/sqlite';
+import { type Connection, openConnection } from '@commonplace/adapters/sqlite/file';
 import { inspectBytes, openSizes } from '@commonplace/files/inspect';
 import { DATABASE_FILE, readCheckReport } from '@commonplace/platform/runtime';
 import { inspectTables } from '@commonplace/resources/inspect';

@@ -1,4 +1,4 @@
-import type { Connection } from '@commonplace/adapters/sqlite';
+import type { Connection } from '@commonplace/adapters/sqlite/file';
 import type { BlobSource } from '@commonplace/files/inspect';
 import type { TableSource } from '@commonplace/resources/inspect';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDatabase } from '@commonplace/adapters/sqlite';
+import { checkDatabase } from '@commonplace/adapters/sqlite/file';
 import { writeSmallFile } from '@commonplace/kit/durable';
 import type { Log } from '@commonplace/kit/log';
 import { gauge } from '@commonplace/kit/telemetry';

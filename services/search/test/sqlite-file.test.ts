@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openConnection } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { chunk, createBench, entry, MODEL, unit } from '../src/index/contract/harness.js';
 import { IndexFailure } from '../src/index/port.js';

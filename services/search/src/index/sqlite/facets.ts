@@ -1,4 +1,4 @@
-import type { Row } from '@commonplace/adapters/sqlite';
+import type { Row } from '@commonplace/adapters/sqlite/file';
 import type { FacetName } from '../../domain/narrowing.js';
 import type { IndexFile } from './file.js';
 import { listItems } from './lists.js';

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Connection, openConnection } from '@commonplace/adapters/sqlite';
+import { type Connection, openConnection } from '@commonplace/adapters/sqlite/file';
 import type { Folded } from '@commonplace/kit/analysis';
 import { maxEntries } from '@commonplace/kit/cache';
 import { LRUCache } from 'lru-cache';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { openConnection } from '@commonplace/adapters/sqlite';
+import { openConnection } from '@commonplace/adapters/sqlite/file';
 
 /** Holds the facts about an index file that operators ask for. */
 export interface IndexFacts {

@@ -1,4 +1,4 @@
-import type { Connection } from '@commonplace/adapters/sqlite';
+import type { Connection } from '@commonplace/adapters/sqlite/file';
 import type { EmbeddingModel } from '../../embedding/port.js';
 import type { IndexFile } from './file.js';
 import { vectorSchema, vectorTable } from './schema.js';

@@ -1,4 +1,4 @@
-import type { Param } from '@commonplace/adapters/sqlite';
+import type { Param } from '@commonplace/adapters/sqlite/file';
 import type { SearchFilter } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Narrowing } from '../../domain/narrowing.js';
 import type { ChangeLog } from './change-log.js';

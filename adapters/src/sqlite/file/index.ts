@@ -1,0 +1,3 @@
+export { backUp } from './backup.js';
+export { type Cell, type Connection, openConnection, type Param, type Row } from './binding.js';
+export { checkDatabase } from './check.js';
