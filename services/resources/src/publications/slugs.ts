@@ -1,6 +1,8 @@
 import { invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
-import slugify from '@sindresorhus/slugify';
+import { lazyLibrary } from '@commonplace/kit/library';
+
+const slugify = lazyLibrary<typeof import('@sindresorhus/slugify')>('@sindresorhus/slugify', import.meta.url);
 
 const SLUG = /^[a-z0-9-]{3,80}$/;
 /** Maximum length of a slug that is derived from a name. */
@@ -19,7 +21,7 @@ export function requireSlug(slug: string): string {
 
 /** Returns a slug from a transliterated name; empty if nothing of the name can be transliterated. */
 function slugOf(name: string): string {
-  return slugify(name).slice(0, MAX_DERIVED_CHARS).replace(/-+$/, '');
+  return slugify().default(name).slice(0, MAX_DERIVED_CHARS).replace(/-+$/, '');
 }
 
 /** Returns the random end of an id. */

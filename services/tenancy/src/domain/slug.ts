@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { invalidField } from '@commonplace/kit/errors';
-import slugify from '@sindresorhus/slugify';
+import { lazyLibrary } from '@commonplace/kit/library';
+
+const slugify = lazyLibrary<typeof import('@sindresorhus/slugify')>('@sindresorhus/slugify', import.meta.url);
 
 /** Maximum length in characters of a slug that is derived from a name. A chosen slug may have 80. */
 const DERIVED_LENGTH = 60;
@@ -16,7 +18,7 @@ export function requireSlug(slug: string): string {
 
 /** Returns a slug transliterated from a name; empty if the name has no letters that can be transliterated. */
 export function slugOf(name: string): string {
-  return slugify(name).slice(0, DERIVED_LENGTH).replace(/-+$/, '');
+  return slugify().default(name).slice(0, DERIVED_LENGTH).replace(/-+$/, '');
 }
 
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
