@@ -11,8 +11,8 @@ import {
   fromBinary,
   getOption,
   hasOption,
-  toBinary,
 } from '@bufbuild/protobuf';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Access, Alternatives, Implication, Rules, Traits } from '@commonplace/proto/api/v1/access.js';
 import { HttpRule } from '@commonplace/proto/google/api/http.js';
@@ -37,6 +37,8 @@ export interface Contract {
   comment(definition: Commented): string;
 }
 
+const NO_BYTES = new Uint8Array();
+
 /**
  * Loads the contract from a FileDescriptorSet, by default from the one of the proto package. Comments are in a separate
  * file, which is three times as long and is read only when the first comment is needed.
@@ -58,17 +60,17 @@ export function loadContract(bytes: Uint8Array = readDescriptors('descriptors'))
     rules: (field) => {
       let found = known.get(field);
       if (found === undefined) {
-        found = Rules.decode(optionBytes(field, rules) ?? new Uint8Array());
+        found = Rules.decode(optionBytes(field, rules)[0] ?? NO_BYTES);
         known.set(field, found);
       }
       return found;
     },
-    traits: (method) => Traits.decode(optionBytes(method, traits) ?? new Uint8Array()),
-    access: (method) => decoded(optionBytes(method, access), Access.decode),
-    alternatives: (message) => listBytes(message, alternatives).map((bytes) => Alternatives.decode(bytes)),
-    implications: (message) => listBytes(message, implications).map((bytes) => Implication.decode(bytes)),
+    traits: (method) => Traits.decode(optionBytes(method, traits)[0] ?? NO_BYTES),
+    access: (method) => decoded(optionBytes(method, access)[0], Access.decode),
+    alternatives: (message) => optionBytes(message, alternatives).map((bytes) => Alternatives.decode(bytes)),
+    implications: (message) => optionBytes(message, implications).map((bytes) => Implication.decode(bytes)),
     example: (message) => (hasOption(message, example) ? JSON.parse(getOption(message, example) as string) : undefined),
-    http: (method) => decoded(optionBytes(method, http), HttpRule.decode),
+    http: (method) => decoded(optionBytes(method, http)[0], HttpRule.decode),
     comment: (definition) => {
       comments ??= readComments(fromBinary(FileDescriptorSetSchema, readDescriptors('comments')).file);
       return comments.get(nameOf(definition)) ?? '';
@@ -86,18 +88,13 @@ function extension(registry: FileRegistry, name: string): DescExtension {
   return found;
 }
 
-/** Encodes an option's message as bytes, so that the generated code of the option can decode it to its own type. */
-function optionBytes(definition: DescField | DescMethod, option: DescExtension): Uint8Array | undefined {
-  if (!hasOption(definition, option) || option.message === undefined) return undefined;
-  return toBinary(option.message, getOption(definition, option) as Parameters<typeof toBinary>[1]);
-}
-
-/** Encodes the messages of a repeated option as bytes. */
-function listBytes(definition: DescMessage, option: DescExtension): Uint8Array[] {
-  if (!hasOption(definition, option) || option.message === undefined) return [];
-  const { message } = option;
-  const values = getOption(definition, option) as Parameters<typeof toBinary>[1][];
-  return values.map((value) => toBinary(message, value));
+/**
+ * Returns the encoded values of an option, for the generated code that decodes them to its own types. The registry keeps
+ * options as bytes too, because no schema of its own knows them.
+ */
+function optionBytes({ proto }: DescField | DescMessage | DescMethod, { number }: DescExtension): Uint8Array[] {
+  const values = proto.options?.$unknown?.filter(({ no }) => no === number) ?? [];
+  return values.map(({ data }) => new BinaryReader(data).bytes());
 }
 
 function decoded<T>(bytes: Uint8Array | undefined, decode: (bytes: Uint8Array) => T): T | undefined {
