@@ -21,9 +21,7 @@ interface ListAnswer {
  * a seal are accepted: those that another process of the version before has issued, and those that are no keyset.
  */
 export function withOwnCursors(method: MethodDefinition, handler: Handler): Handler {
-  if (!isList(method)) return handler;
-  return async (request, context) => {
-    if (!isListRequest(request)) return handler(request, context);
+  async function list(request: ListRequest, context: CallContext): Promise<unknown> {
     const { page } = request;
     const { cursor, seal } = unsealCursor(page.cursor);
     if (seal !== undefined && seal !== sealOf(method, request)) throw invalidCursor();
@@ -32,12 +30,8 @@ export function withOwnCursors(method: MethodDefinition, handler: Handler): Hand
     const next = answer.page?.nextCursor;
     if (next === undefined || next === '') return answer;
     return { ...answer, page: { ...answer.page, nextCursor: sealCursor(next, sealOf(method, request)) } };
-  };
-}
-
-/** Returns whether a method takes a page. */
-function isList({ requestDeserialize }: MethodDefinition): boolean {
-  return 'page' in (requestDeserialize(Buffer.alloc(0)) as object);
+  }
+  return (request, context) => (isListRequest(request) ? list(request, context) : handler(request, context));
 }
 
 function isListRequest(request: unknown): request is ListRequest {
