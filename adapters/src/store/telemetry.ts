@@ -1,3 +1,4 @@
+import { once } from '@commonplace/kit/cache';
 import type { DomainEvent } from '@commonplace/kit/events';
 import type { Collection, StoredRecord } from '@commonplace/kit/store';
 import {
@@ -27,7 +28,8 @@ interface StorePlace {
 interface Operation {
   readonly name: string;
   readonly attributes: Attributes;
-  readonly succeeded: Recorder;
+  /** Returns the recorder of successes, which is made at the first: most operations of most collections are never measured. */
+  succeeded(): Recorder;
 }
 
 function operationOf({ system, service }: StorePlace, operation: string, collection?: string): Operation {
@@ -38,7 +40,7 @@ function operationOf({ system, service }: StorePlace, operation: string, collect
     ...(collection === undefined ? {} : { 'db.collection.name': collection }),
   };
   const name = `${operation} ${collection ?? service}`;
-  return { name, attributes, succeeded: durations.bind(attributes) };
+  return { name, attributes, succeeded: once(() => durations.bind(attributes)) };
 }
 
 function done(operation: Operation, span: Span | undefined, started: number, error?: unknown): void {
@@ -46,7 +48,7 @@ function done(operation: Operation, span: Span | undefined, started: number, err
   const failure = error === undefined ? undefined : failureOf(error);
   if (signals.measuring) {
     const { succeeded, attributes } = operation;
-    (failure === undefined ? succeeded : durations.bind({ ...attributes, 'error.type': failure })).record(seconds);
+    (failure === undefined ? succeeded() : durations.bind({ ...attributes, 'error.type': failure })).record(seconds);
   }
   span?.end(failure);
 }
