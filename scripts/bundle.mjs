@@ -19,6 +19,21 @@ const PROGRAMS = {
   bootstrap: 'services/all/dist/src/make-owner.js',
   cli: 'cli/dist/src/run.js',
 };
+/** Modules with which threads start (`startThread` of kit/src/program). Each runs when it is loaded. */
+const THREADS = [
+  'adapters/dist/src/sqlite/file/writer.js',
+  'adapters/dist/src/sqlite/file/scan-thread.js',
+  'gateway/dist/src/docs/thread.js',
+  'gateway/dist/src/large-bodies/thread.js',
+  'gateway/dist/src/mcp/answers/thread.js',
+  'gateway/dist/src/mcp/catalogue/thread.js',
+  'services/agents/dist/src/schemas/thread.js',
+  'services/agents/dist/src/skill-files/thread.js',
+  'services/files/dist/src/imports/thread/source-thread.js',
+  'services/resources/dist/src/documents/kind/deriver-thread.js',
+  'services/resources/dist/src/tables/planner-thread.js',
+  'services/search/dist/src/index/sqlite/worker.js',
+];
 /** File that `npm install` rewrites whenever the installed packages change. */
 const INSTALLED = 'node_modules/.package-lock.json';
 
@@ -128,71 +143,96 @@ const shared = {
   logLevel: 'error',
 };
 
-rmSync(BUNDLE_NOTE, { force: true });
-// The first pass divides the code by what is loaded on demand, which esbuild does for ES modules alone.
-const { metafile } = await build({
-  ...shared,
-  stdin: { contents: ENTRY, resolveDir: root, sourcefile: 'programs.js' },
-  entryNames: 'programs-[hash]',
-  chunkNames: '[name]-[hash]',
-  outExtension: { '.js': '.mjs' },
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  minifySyntax: true,
-  plugins: [places],
-  metafile: true,
-});
-const modules = Object.keys(metafile.outputs)
-  .filter((name) => name.endsWith('.mjs'))
-  .map((name) => join(root, name));
-// The second makes scripts of these modules, because Node takes compiled code for scripts alone.
-await build({
-  ...shared,
-  entryPoints: modules,
-  outExtension: { '.js': '.cjs' },
-  format: 'cjs',
-  plugins: [onDemand],
-  // Packages that are loaded on demand are required, because scripts can't import by a stable interface of Node.
-  supported: { 'dynamic-import': false },
-  // Node reads every byte at each start. Lines stay short, because an uncaught error prints the line in which it was
-  // thrown.
-  minifyWhitespace: true,
-  lineLimit: 120,
-  // Node's own wrapper of a CommonJS module. As a part of the file it costs no copy of the text.
-  banner: {
-    js:
-      "(function (exports, require, module, __filename, __dirname) { const __url = require('node:url').pathToFileURL(__filename).href;" +
-      ' const __load = async (id) => require(id);',
-  },
-  footer: { js: '})' },
-});
-const scripts = modules.map((name) => name.replace(/\.mjs$/, '.cjs'));
-for (const name of modules) for (const ending of ['', '.map']) rmSync(`${name}${ending}`);
+/**
+ * Makes scripts of some entry points and all that they need, divided by what they share and what is loaded on demand.
+ * Returns the paths of all scripts, and what esbuild says about the first pass.
+ */
+async function divide(entries) {
+  // The first pass divides the code, which esbuild does for ES modules alone.
+  const { metafile } = await build({
+    ...shared,
+    ...entries,
+    chunkNames: '[name]-[hash]',
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    minifySyntax: true,
+    plugins: [places],
+    metafile: true,
+  });
+  const modules = Object.keys(metafile.outputs)
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => join(root, name));
+  // The second makes scripts of these modules, because Node takes compiled code for scripts alone.
+  await build({
+    ...shared,
+    entryPoints: modules,
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    plugins: [onDemand],
+    // Packages that are loaded on demand are required, because scripts can't import by a stable interface of Node.
+    supported: { 'dynamic-import': false },
+    // Node reads every byte at each start. Lines stay short, because an uncaught error prints the line in which it was
+    // thrown.
+    minifyWhitespace: true,
+    lineLimit: 120,
+    // Node's own wrapper of a CommonJS module. As a part of the file it costs no copy of the text.
+    banner: {
+      js:
+        "(function (exports, require, module, __filename, __dirname) { const __url = require('node:url').pathToFileURL(__filename).href;" +
+        ' const __load = async (id) => require(id);',
+    },
+    footer: { js: '})' },
+  });
+  for (const name of modules) for (const ending of ['', '.map']) rmSync(`${name}${ending}`);
+  const scripts = modules.map((name) => name.replace(/\.mjs$/, '.cjs'));
+  for (const name of scripts) check(name);
+  return { scripts, metafile };
+}
+
 // The engine keeps the text, with two bytes for each character if one is not of Latin-1. esbuild leaves such characters
 // in regular expressions alone.
 const asciiOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-for (const name of scripts) {
+
+/** Makes a script ASCII. Throws if it loads others in a way that this bundle does not support. */
+function check(name) {
   const text = readFileSync(name, 'utf8');
   if (text.includes('__toESM(require("./')) throw new Error(`${name} loads a module of the bundle like a package`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them.
   if (/[^\x00-\x7f]/.test(text)) writeFileSync(name, text.replace(/[^\x00-\x7f]/g, asciiOf));
 }
-const path = scripts.find((name) => basename(name).startsWith('programs-'));
+
+/** Returns the script of each thread's module, by the module's path. */
+function scriptsOfThreads({ outputs }) {
+  const made = Object.entries(outputs).flatMap(([name, { entryPoint }]) =>
+    THREADS.includes(entryPoint) ? [[entryPoint, basename(name).replace(/\.mjs$/, '.cjs')]] : [],
+  );
+  return Object.fromEntries(made);
+}
+
+rmSync(BUNDLE_NOTE, { force: true });
+const programs = await divide({
+  stdin: { contents: ENTRY, resolveDir: root, sourcefile: 'programs.js' },
+  entryNames: 'programs-[hash]',
+});
+const threads = await divide({ entryPoints: THREADS, entryNames: '[name]-[hash]' });
+const scripts = [...programs.scripts, ...threads.scripts];
+const path = programs.scripts.find((name) => basename(name).startsWith('programs-'));
 
 for (const flags of FLAGS) {
   const { status } = spawnSync(
     process.execPath,
-    [...flags, join(root, 'scripts', 'compile-bundle.mjs'), path, ...scripts],
+    [...flags, join(root, 'scripts', 'compile-bundle.mjs'), path, ...programs.scripts, '--', ...threads.scripts],
     { stdio: 'inherit' },
   );
   if (status !== 0) process.exit(status ?? 1);
 }
 
 // The compiler writes its notes on a package whenever one of the package's sources has changed.
-const inputs = Object.keys(metafile.inputs).filter(
-  (name) => !name.includes('node_modules/') && name.includes('/dist/'),
-);
+const inputs = [programs, threads]
+  .flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  .filter((name) => !name.includes('node_modules/') && name.includes('/dist/'));
 const packages = new Set(inputs.map((name) => name.slice(0, name.indexOf('/dist/'))));
 const notes = [...packages]
   .map((name) => `${name}/dist/tsconfig.tsbuildinfo`)
@@ -201,7 +241,7 @@ const of = [...notes, INSTALLED].map((name) => {
   const { mtimeMs, size } = statSync(join(root, name));
   return [name, mtimeMs, size];
 });
-writeFileSync(BUNDLE_NOTE, JSON.stringify({ file: basename(path), of }));
+writeFileSync(BUNDLE_NOTE, JSON.stringify({ file: basename(path), threads: scriptsOfThreads(threads.metafile), of }));
 
 const current = new Set(scripts.map((name) => basename(name, '.cjs')));
 for (const name of readdirSync(folder)) {

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Bundle, compiledFile, freshBundle, type Programs } from '../src/program/index.js';
+import { Bundle, compiledFile, freshBundle, type Programs, startThread } from '../src/program/index.js';
 
 let root = '';
 const folder = () => join(root, 'dist', 'bundle');
@@ -16,14 +19,19 @@ beforeEach(() => {
   const { mtimeMs, size } = statSync(part());
   writeFileSync(
     join(folder(), 'made.json'),
-    JSON.stringify({ file: 'programs.cjs', of: [['part.js', mtimeMs, size]] }),
+    JSON.stringify({
+      file: 'programs.cjs',
+      threads: { 'a/thread.js': 'thread-1.cjs' },
+      of: [['part.js', mtimeMs, size]],
+    }),
   );
 });
 
 afterEach(() => rmSync(root, { recursive: true }));
 
 test('a bundle is used while none of its files has changed', () => {
-  expect(freshBundle(root)).toBe(bundle());
+  const threads = new Map([['a/thread.js', join(folder(), 'thread-1.cjs')]]);
+  expect(freshBundle(root)).toEqual({ programs: bundle(), threads });
 });
 
 test('a bundle is not used after a file was written again, even with the same length', () => {
@@ -44,6 +52,29 @@ test('there is no bundle if none was created, or only a part of it', () => {
   writeFileSync(join(folder(), 'made.json'), '{"file":"programs.cjs","of":[["part.js", 1');
   expect(freshBundle(root)).toBeUndefined();
   expect(freshBundle(join(root, 'nowhere'))).toBeUndefined();
+});
+
+test('a thread runs a script of a bundle', async () => {
+  const other = join(folder(), 'other.cjs');
+  writeFileSync(other, '(function (exports) { exports.word = 42; })');
+  const script = join(folder(), 'thread-1.cjs');
+  writeFileSync(
+    script,
+    `(function (exports, require) {
+      const { parentPort, workerData } = require('node:worker_threads');
+      parentPort.postMessage([require('./other.mjs').word, workerData]);
+    })`,
+  );
+  const entry = new URL('../src/program/bundled-thread.js', import.meta.url);
+  const [message] = await once(new Worker(entry, { argv: [script], workerData: 'given' }), 'message');
+  expect(message).toEqual([42, 'given']);
+});
+
+test('a thread without a script of the bundle runs its module', async () => {
+  const module = join(folder(), 'thread.mjs');
+  writeFileSync(module, "import { parentPort } from 'node:worker_threads'; parentPort.postMessage(import.meta.url);");
+  const [message] = await once(startThread(pathToFileURL(module), {}), 'message');
+  expect(message).toBe(pathToFileURL(module).href);
 });
 
 describe('a script of a bundle', () => {

@@ -13,24 +13,36 @@ export interface Program {
 /** Loads the modules of programs by name, without starting any. */
 export type Programs = Readonly<Record<string, () => Promise<Program>>>;
 
-/** What the build notes about the bundle: its file, and files that change whenever what it was built from changes. */
+/** What the build notes about the bundle: its files, and files that change whenever what it was built from changes. */
 interface Made {
+  /** Script of all programs. */
   readonly file: string;
+  /** Scripts of the threads, by the path of their module from the project root. */
+  readonly threads: Readonly<Record<string, string>>;
   readonly of: readonly Stamp[];
+}
+
+/** Paths of scripts of a bundle. */
+export interface FreshBundle {
+  readonly programs: string;
+  /** By the path of the thread's module from the project root. */
+  readonly threads: ReadonlyMap<string, string>;
 }
 
 /** A file's path from the project root, modification time and size. */
 type Stamp = readonly [path: string, mtimeMs: number, size: number];
 
 /**
- * Returns the path of the bundle below a project root; undefined if there is none, or if sources have been compiled since
- * it was built. The modules themselves are always current.
+ * Returns the bundle below a project root; undefined if there is none, or if sources have been compiled since it was
+ * built. The modules themselves are always current.
  */
-export function freshBundle(root: string): string | undefined {
+export function freshBundle(root: string): FreshBundle | undefined {
   const folder = join(root, 'dist', 'bundle');
   try {
-    const { file, of } = JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as Made;
-    return of.every((stamp) => isUnchanged(root, stamp)) ? join(folder, file) : undefined;
+    const { file, threads, of } = JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as Made;
+    if (!of.every((stamp) => isUnchanged(root, stamp))) return undefined;
+    const scripts = Object.entries(threads).map(([module, name]) => [module, join(folder, name)] as const);
+    return { programs: join(folder, file), threads: new Map(scripts) };
   } catch {
     return undefined;
   }
@@ -56,19 +68,11 @@ export class Bundle {
     return new Map([...this.#loaded].map(([path, { script }]) => [path, script]));
   }
 
-  /**
-   * Runs a script, a function with the parameters of a CommonJS module, and returns its exports. Compiling takes as long
-   * as everything else of a start, so the engine gets the code that the build has compiled; it compiles by itself if that
-   * is missing or was made by another version or with other flags.
-   */
+  /** Runs a script, a function with the parameters of a CommonJS module, and returns its exports. */
   run(path: string): object {
     const known = this.#loaded.get(path);
     if (known !== undefined) return known.module.exports;
-    const script = new Script(readFileSync(path, 'latin1'), {
-      // As a URL, so that stack traces name files as they do for modules.
-      filename: pathToFileURL(path).href,
-      cachedData: readCompiled(compiledFile(path)),
-    });
+    const script = compile(path);
     const module = { exports: {} };
     // Before it runs, because scripts may require each other.
     this.#loaded.set(path, { script, module });
@@ -87,6 +91,18 @@ export class Bundle {
     // Scripts name each other by the modules from which the build made them.
     return (id) => (id.startsWith('./') ? this.run(join(dirname(path), id.replace(/\.mjs$/, '.cjs'))) : require(id));
   }
+}
+
+/**
+ * Compiles a script. That takes as long as everything else of a start, so the engine gets the code that the build has
+ * compiled; it compiles by itself if that is missing or was made by another version or with other flags.
+ */
+export function compile(path: string): Script {
+  return new Script(readFileSync(path, 'latin1'), {
+    // As a URL, so that stack traces name files as they do for modules.
+    filename: pathToFileURL(path).href,
+    cachedData: readCompiled(compiledFile(path)),
+  });
 }
 
 /** Returns the path of the compiled code of a bundle for this engine with its present flags. */

@@ -1,13 +1,12 @@
-import { fileURLToPath } from 'node:url';
-import { Bundle, freshBundle, type Program, type Programs } from './bundle.js';
+import { Bundle, type Program, type Programs } from './bundle.js';
+import { currentBundle } from './current.js';
 import { requireNode } from './node-version.js';
 import { endInSources } from './stack.js';
 
-export { Bundle, compiledFile, freshBundle, type Programs } from './bundle.js';
+export { Bundle, compile, compiledFile, freshBundle, type Programs } from './bundle.js';
 export { nodeProblem, requireNode } from './node-version.js';
 export { inSources } from './stack.js';
-
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+export { startThread } from './thread.js';
 
 /**
  * Runs one of the project's programs, either from the bundle that `npm run build` creates for all programs together, or
@@ -21,10 +20,8 @@ export async function startProgram(name: string, modules: () => Promise<Program>
 }
 
 function bundled(name: string): (() => Promise<Program>) | undefined {
-  // Coverage counts the lines of modules, which the bundle does not have.
-  if (process.env.NODE_V8_COVERAGE !== undefined) return undefined;
-  const path = freshBundle(ROOT);
-  if (path === undefined) return undefined;
+  const { programs } = currentBundle() ?? {};
+  if (programs === undefined) return undefined;
   endInSources();
-  return (new Bundle().run(path) as { programs: Programs }).programs[name];
+  return (new Bundle().run(programs) as { programs: Programs }).programs[name];
 }

@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
 import { Unavailable } from '../errors/index.js';
 import type { TaskProcess } from '../process/index.js';
+import { startThread } from '../program/index.js';
 import type { ThreadStarted } from './perform-tasks.js';
 import { processorMs } from './processor-time.js';
 
@@ -58,7 +58,7 @@ const JUDGED_MS = 100;
 export function startTaskThread<Task, Reply>(options: TaskThreadOptions<Task>): TaskProcess<Task, Reply> {
   const { entry, name, heapMiB, failures, about } = options;
   const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
-  const thread = new Worker(entry, { name, execArgv: [], workerData: about, resourceLimits });
+  const thread = startThread(entry, { name, workerData: about, resourceLimits });
   thread.unref();
   let gone = false;
   let isOnline = false;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '@commonplace/kit/program';
 
 /**
  * Copies a database as it is at one moment, in a separate thread, so that neither readers nor the writer wait. The copy
@@ -23,10 +23,9 @@ export async function backUp(from: string, path: string): Promise<void> {
 }
 
 async function copy(from: string, to: string): Promise<void> {
-  const thread = new Worker(new URL('./backup-thread.js', import.meta.url), {
+  const thread = startThread(new URL('./backup-thread.js', import.meta.url), {
     workerData: { from, to },
     name: 'store-backup',
-    execArgv: [],
   });
   const [code] = (await once(thread, 'exit')) as [number];
   if (code !== 0) throw new Error(`the copy ended with code ${code}`);

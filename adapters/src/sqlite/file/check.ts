@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '@commonplace/kit/program';
 
 export interface RunningCheck {
   /** Resolves to the faults of the file, empty if it has none, or to undefined if the check was stopped. */
@@ -12,10 +12,9 @@ export interface RunningCheck {
  * Checks the structure of a database (`PRAGMA quick_check`) in a separate thread, while other threads read and write.
  */
 export function checkDatabase(file: string): RunningCheck {
-  const thread = new Worker(new URL('./check-thread.js', import.meta.url), {
+  const thread = startThread(new URL('./check-thread.js', import.meta.url), {
     workerData: { file },
     name: 'store-check',
-    execArgv: [],
   });
   thread.unref();
   const reported = once(thread, 'message').then(([lines]) => (lines as string[]).filter((line) => line !== 'ok'));

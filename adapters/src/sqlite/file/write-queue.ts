@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { StorageFull, Unavailable } from '@commonplace/kit/errors';
+import { startThread } from '@commonplace/kit/program';
 import { nextTurn } from '@commonplace/kit/slices';
 import { SlotMap } from '@commonplace/kit/slots';
 import { checkParam } from './binding.js';
@@ -58,10 +59,9 @@ interface Waiting {
 
 /** Starts the writer of a file, and resolves once it has opened the file. */
 export async function openWriteQueue(file: string, onDeath: (cause: unknown) => void): Promise<WriteQueue> {
-  const thread = new Worker(new URL('./writer.js', import.meta.url), {
+  const thread = startThread(new URL('./writer.js', import.meta.url), {
     workerData: { file },
     name: 'store-writer',
-    execArgv: [],
   });
   const [reply] = (await once(thread, 'message')) as [Reply];
   if ('ready' in reply && !reply.ready) throw new Error(`${file} can't be opened: ${reply.message}`);

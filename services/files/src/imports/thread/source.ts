@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '@commonplace/kit/program';
+
 import {
   type Bundle,
   type Entry,
@@ -144,7 +145,7 @@ let spare: { readonly thread: SourceThread; readonly timer: NodeJS.Timeout } | u
 
 function takeThread(bundle: Bundle, heapMiB: number): SourceThread {
   if (spare === undefined || spare.thread.isGone() || spare.thread.heapMiB !== heapMiB) {
-    return startThread(bundle, heapMiB);
+    return startSourceThread(bundle, heapMiB);
   }
   const { thread, timer } = spare;
   spare = undefined;
@@ -166,10 +167,10 @@ interface SourceThread {
   end(): Promise<void>;
 }
 
-function startThread(first: Bundle, heapMiB: number): SourceThread {
+function startSourceThread(first: Bundle, heapMiB: number): SourceThread {
   const entry = new URL('./source-thread.js', import.meta.url);
   const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
-  const worker = new Worker(entry, { name: 'import', execArgv: [], resourceLimits });
+  const worker = startThread(entry, { name: 'import', resourceLimits });
   let bundle: Bundle | undefined = first;
   let gone = false;
   let cause: unknown;

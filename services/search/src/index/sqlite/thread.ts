@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '@commonplace/kit/program';
 import { SlotMap } from '@commonplace/kit/slots';
 import { IndexFailure } from '../port.js';
 import type { Reply, Task, ThreadData } from './protocol.js';
@@ -25,9 +26,8 @@ export function openIndexThread(data: ThreadData): IndexThread {
   let closed = false;
 
   function start(): Worker {
-    const started = new Worker(new URL('./worker.js', import.meta.url), {
+    const started = startThread(new URL('./worker.js', import.meta.url), {
       workerData: data,
-      execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     started.on('message', (reply: Reply) => {
