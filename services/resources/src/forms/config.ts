@@ -1,4 +1,5 @@
 import { isObject } from '@commonplace/kit/json';
+import { isLongerThan } from '@commonplace/kit/words';
 import { FORM_FIELD_TYPES } from '@commonplace/proto/schemas.js';
 import { checkConditions, readCondition } from './conditions.js';
 import type { FieldOption, FormField } from './field.js';
@@ -296,7 +297,7 @@ function readMapping(
   for (const [name, id] of Object.entries(given ?? {})) {
     const at = `config.mapping.${name}`;
     const known = typeof id === 'string' && (fields === undefined || fields.some((field) => field.id === id));
-    if (name === '__proto__' || name.length > 255 || Object.keys(mapping).length >= 200)
+    if (name === '__proto__' || isLongerThan(name, 255) || Object.keys(mapping).length >= 200)
       faults.add(at, 'invalid_value', 'must be a name of at most 255 characters, one of at most 200 names.');
     else if (!known) faults.add(at, 'invalid_value', 'must be the id of a field.');
     else mapping[name] = id as string;

@@ -1,4 +1,5 @@
 import { isObject } from '@commonplace/kit/json';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { BoundField } from './columns.js';
 import type { FormFaults } from './reader.js';
 
@@ -42,7 +43,7 @@ function readFile(given: unknown): FileAnswer | string {
   if (typeof id === 'string' && UUID.test(id) && content === undefined) return { name: '', fileId: id.toLowerCase() };
   if (id !== undefined || typeof name !== 'string' || typeof content !== 'string') return WRONG;
   const plain = name.trim();
-  if (plain === '' || plain.length > 255 || /[\p{Cc}/\\]/u.test(plain))
+  if (plain === '' || isLongerThan(plain, 255) || /[\p{Cc}/\\]/u.test(plain))
     return 'A file must have a name of 1 to 255 characters without a path.';
   if (!BASE64.test(content)) return 'content_base64 must be Base64.';
   const bytes = Buffer.from(content, 'base64');

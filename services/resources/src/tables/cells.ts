@@ -1,4 +1,5 @@
 import { UUID_PATTERN } from '@commonplace/kit/id';
+import { isLongerThan } from '@commonplace/kit/words';
 import { choiceName, splitChoices } from './choices.js';
 import { type Cell, type Column, type ColumnType, isList } from './column.js';
 import { guessDate, guessMoment, parseDate, parseMoment } from './dates.js';
@@ -79,7 +80,7 @@ function takeText(value: unknown, { options }: Column, { typecast }: ConversionT
   const text = typeof value === 'string' ? value : typecast ? plainText(value) : undefined;
   if (text === undefined) return refuse('must be a text.');
   const max = Math.min(options.max_length ?? MAX_CELL_TEXT, MAX_CELL_TEXT);
-  return text.length > max ? refuse(`may have at most ${max} characters.`) : take(text);
+  return isLongerThan(text, max) ? refuse(`may have at most ${max} characters.`) : take(text);
 }
 
 function takeNumber(value: unknown, { type, options }: Column, { typecast }: ConversionTerms): ConversionResult {

@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import { isObject } from '@commonplace/kit/json';
+import { isLongerThan } from '@commonplace/kit/words';
 import type { Choice, ColumnOptions, ColumnType } from './column.js';
 import type { Faults } from './faults.js';
 import { checkExpression } from './formula.js';
@@ -183,7 +184,7 @@ function readChoice(given: Record<string, unknown>, known: KnownChoices, taken: 
   const { id, name, color = null, ...rest } = given;
   if (Object.keys(rest).length > 0 || typeof name !== 'string') return undefined;
   const label = name.trim();
-  if (label === '' || label.length > 255) return undefined;
+  if (label === '' || isLongerThan(label, 255)) return undefined;
   if (id !== undefined && ID(id) === undefined) return undefined;
   if (color !== null && (typeof color !== 'string' || color.length > 32)) return undefined;
   const old =

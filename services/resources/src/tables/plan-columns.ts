@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import { isObject } from '@commonplace/kit/json';
+import { isLongerThan } from '@commonplace/kit/words';
 import { sameCell, takeCell } from './cells.js';
 import { choiceId } from './choices.js';
 import {
@@ -259,7 +260,7 @@ function readName(value: unknown, before: Column | undefined, param: string, fau
   else if (typeof name !== 'string') faults.add(`${param}.name`, 'invalid_type', 'must be a string.');
   else {
     const trimmed = name.trim();
-    if (trimmed.length > 0 && trimmed.length <= 255 && !/\p{Cc}/u.test(trimmed)) return trimmed;
+    if (trimmed.length > 0 && !isLongerThan(trimmed, 255) && !/\p{Cc}/u.test(trimmed)) return trimmed;
     faults.add(`${param}.name`, 'invalid_value', 'must have 1 to 255 characters, and no control characters.');
   }
   return '';
@@ -267,7 +268,7 @@ function readName(value: unknown, before: Column | undefined, param: string, fau
 
 function readDescription(value: unknown, before: Column | undefined, param: string, faults: Faults): string | null {
   if (value === undefined) return before?.description ?? null;
-  if (value === null || (typeof value === 'string' && value.length <= 2000)) return value;
+  if (value === null || (typeof value === 'string' && !isLongerThan(value, 2000))) return value;
   return faults.add(`${param}.description`, 'invalid_value', 'must be a string of at most 2,000 characters.') ?? null;
 }
 

@@ -58,6 +58,15 @@ describe('replace', () => {
     expect(await tables.write(id, { columns, rows })).toMatchObject({ changed: false, version });
   });
 
+  test('a character of two UTF-16 units counts as one', async () => {
+    const columns = [{ id: 'n', name: '😀'.repeat(255), description: '😀'.repeat(2000), options: { max_length: 3 } }];
+    const id = await tables.create(columns, [['😀😀😀']]);
+    expect((await tables.read(id)).rows).toMatchObject([{ cells: { n: '😀😀😀' } }]);
+    expect(await tables.faults(id, { columns, rows: [['😀😀😀😀']] })).toMatchObject([
+      { param: 'rows[0].cells.n', code: 'cell_invalid' },
+    ]);
+  });
+
   test('a column may be called like a part of a row', async () => {
     const columns = [
       { id: 'cells', name: 'Cells', type: 'text' },

@@ -29,6 +29,13 @@ const column = async (...values: string[]) => {
 };
 
 describe('a table of values', () => {
+  test('a cell is cut between characters, not within one', async () => {
+    const whole = `${'x'.repeat(99_998)}😀😀`;
+    const { rows, warnings } = await table(`Name,${'😀'.repeat(255)}\n${whole},a\n${whole}😀,b\n`);
+    expect(rows.map(([cell]) => cell === whole)).toEqual([true, true]);
+    expect(warnings).toEqual(['1 cells have more than 100000 characters and were truncated.']);
+  });
+
   test('is read according to RFC 4180', async () => {
     const { names, rows } = await table('Name,Note\r\n"Smith, J.","said ""hi""\r\nand left"\r\n x ,=1+1\r\n');
     expect(names).toEqual(['Name', 'Note']);

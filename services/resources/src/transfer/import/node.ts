@@ -1,6 +1,6 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { foldName } from '@commonplace/kit/words';
+import { foldName, isLongerThan } from '@commonplace/kit/words';
 import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
 import type { ImportItem } from '@commonplace/proto/resources/v1/tree_import_service.js';
 import { MAX_METADATA_BYTES } from '../../config.js';
@@ -110,7 +110,7 @@ async function holderOf(
  */
 function freeId(externalId: string | undefined, { taken }: ItemTerms, warnings: string[]): string | undefined {
   if (externalId === undefined) return undefined;
-  const fits = externalId.length <= MAX_EXTERNAL_ID_CHARS && !taken.has(externalId);
+  const fits = !isLongerThan(externalId, MAX_EXTERNAL_ID_CHARS) && !taken.has(externalId);
   if (!fits) warnings.push('The external id was left out: another resource has it, or it is too long.');
   taken.add(externalId);
   return fits ? externalId : undefined;

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { isObject } from '@commonplace/kit/json';
+import { isLongerThan } from '@commonplace/kit/words';
 import { decode } from '../../../media/charset.js';
 import { type Bundle, ImportFault } from '../port.js';
 import { refuseDeep } from './deep.js';
@@ -34,11 +35,12 @@ export const oneLine = (text: string): string => text.replace(/[\s\u00a0]+/g, ' 
 export function cleanName(text: string | undefined, fallback = 'Untitled'): string {
   const name = oneLine(wellFormed(text ?? '').replace(/\p{Cc}/gu, ' '));
   if (name === '') return fallback;
-  return name.length <= 255
-    ? name
-    : `${wellFormed(name.slice(0, 254))
-        .replace(/\ufffd$/, '')
-        .trimEnd()}…`;
+  return isLongerThan(name, 255) ? `${firstCharacters(name, 254).trimEnd()}…` : name;
+}
+
+/** Returns the first `count` characters (code points) of a text. */
+export function firstCharacters(text: string, count: number): string {
+  return [...text.slice(0, 2 * count)].slice(0, count).join('');
 }
 
 /** Parses a time and returns it as RFC 3339 in UTC, or undefined. A date becomes its midnight. */

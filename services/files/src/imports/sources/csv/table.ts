@@ -1,4 +1,5 @@
-import { cleanName } from '../common/text.js';
+import { isLongerThan } from '@commonplace/kit/words';
+import { cleanName, firstCharacters } from '../common/text.js';
 import { ImportFault } from '../port.js';
 import { type Cell, type Hints, isEmptyValue, shapeOf, textShapeOf } from './types.js';
 import { isDate, type Value } from './values.js';
@@ -49,7 +50,7 @@ function columnNames(header: readonly Value[]): string[] {
       `Column ${at + 1}`,
     );
     let name = base;
-    for (let number = 2; taken.has(name); number += 1) name = `${base.slice(0, 240)} (${number})`;
+    for (let number = 2; taken.has(name); number += 1) name = `${firstCharacters(base, 240)} (${number})`;
     taken.add(name);
     return name;
   });
@@ -65,9 +66,9 @@ export function buildTable({ header, rows, detectTypes, hints }: TableInput): { 
     return detectTypes ? shapeOf(values, { ...hints, names: at === 0 }) : textShapeOf(values);
   });
   const fit = (cell: Cell): Cell => {
-    if (typeof cell !== 'string' || cell.length <= MAX_CELL_TEXT) return cell;
+    if (typeof cell !== 'string' || !isLongerThan(cell, MAX_CELL_TEXT)) return cell;
     cut += 1;
-    return cell.slice(0, MAX_CELL_TEXT);
+    return firstCharacters(cell, MAX_CELL_TEXT);
   };
   const cells = rows.map((row) =>
     shapes.map((shape, at) => {
