@@ -335,7 +335,10 @@ async function checkUniqueInTable(
     const written = new Map<number | undefined, number>();
     for (const { index, row } of touched) {
       const cell = row.cells[column.slot] ?? null;
-      if (cell !== null && cell !== '') written.set(valueIn(loaded, cell), index);
+      if (cell === null || cell === '') continue;
+      const value = valueIn(loaded, cell);
+      // Rows that repeat the value are refused already.
+      if (!written.has(value)) written.set(value, index);
     }
     // In a column that was unique already, values that no row ever had cannot collide.
     if (before.unique && [...written.keys()].every((value) => value === undefined)) continue;

@@ -448,6 +448,8 @@ describe('refusals', () => {
     );
     const refused = await tables.faults(id, { mode: 'append', rows: [['3'], ['1']] });
     expect(refused).toMatchObject([{ row: 1, column_id: 'a', code: 'cell_invalid' }]);
+    const twice = await tables.faults(id, { mode: 'append', rows: [['1'], ['1']] });
+    expect(twice.map(({ row }) => row).sort()).toEqual([0, 1]);
     await tables.write(id, {
       mode: 'upsert',
       rows: [
