@@ -30,7 +30,7 @@ interface FormField {
   readonly column_id: string | null;
   readonly type: string;
   readonly label: string;
-  readonly disabled?: boolean;
+  readonly disabled: boolean;
   readonly [key: string]: unknown;
 }
 

@@ -46,6 +46,19 @@ describe('a form', () => {
       ['plan', 'plan', 'single_choice'],
     ]);
     expect(form.config.fields[2]?.options).toEqual([{ id: 'a', label: 'Free', value: 'Free' }]);
+    const unset = { help_text: null, placeholder: null, default: null, options: null, min: null, max: null };
+    const rules = {
+      min_length: null,
+      max_length: null,
+      pattern: null,
+      max_files: null,
+      accept: null,
+      visible_if: null,
+    };
+    expect(form.config.fields[1]).toEqual({
+      ...{ id: 'age', column_id: 'age', type: 'number', label: 'Age', required: false, disabled: false },
+      ...{ ...unset, ...rules },
+    });
     expect(form).toMatchObject({ is_active: true, submission_count: 0, last_submitted_at: null, version: 1 });
     expect(form.token).toMatch(/^[0-9A-Za-z]{32}$/);
     expect(form.webhook_token).toMatch(/^[0-9A-Za-z]{32}$/);
@@ -185,7 +198,7 @@ describe('a form', () => {
       { id: 'plan', name: 'Plan', type: 'select', options: { choices: [{ id: 'a', name: 'Free' }] } },
     ];
     const { form } = await newForm(by, workspace.id, undefined, columns);
-    expect(form.config.fields[0]).toEqual(expect.not.objectContaining({ default: expect.anything() }));
+    expect(form.config.fields[0]?.default).toBeNull();
     const field = (id: string, type: string, wrong: unknown, more: object = {}) => [
       { id, type, label: id, default: wrong, ...more },
     ];
@@ -229,7 +242,7 @@ describe('a form', () => {
     await by.patch(`/resources/${form.resource_id}/content`, { columns: [{ id: 'who', name: 'Who' }], rows: [] });
     const got = await by.get<FormAnswer>(`/resources/${form.resource_id}/form`);
     expect(got.data.form.config.fields.map(({ id, disabled }) => [id, disabled])).toEqual([
-      ['name', undefined],
+      ['name', false],
       ['age', true],
     ]);
     expect(got.body.warnings).toEqual([expect.objectContaining({ code: 'field_disabled' })]);

@@ -64,15 +64,16 @@ const MAPPING: Schema = {
   additionalProperties: TEXT,
   description: "Ids of fields by the names that another system uses in a hook's payload.",
 };
-const condition = (field: Schema, op: Schema): Schema => ({
+const condition = (field: Schema, op: Schema) => ({
   field_id: { ...field, description: 'The field whose answer decides.' },
   op,
   value: {
     anyOf: [SCALAR, listOf(SCALAR)],
-    description: 'Absent with `empty` and `not_empty`; a list with `in`.',
+    description: 'Null with `empty` and `not_empty`; a list with `in`.',
   },
 });
 const OPERATOR: Schema = { type: 'string', enum: OPERATORS };
+const CONDITION = condition(KEY, OPERATOR);
 
 /** Fields of a form's field that an answer has as a request sent them. */
 const FIELD = {
@@ -134,17 +135,20 @@ export const FORM_SCHEMAS: Readonly<Record<string, Schema>> = {
         label: TEXT,
         required: FLAG,
         disabled: { ...FLAG, description: 'True where the column is gone or no longer takes what the field asks for.' },
-        ...FIELD,
-        options: listOf(ref('FormFieldOption')),
-        visible_if: ref('FormCondition'),
+        ...nullable(FIELD),
+        options: orNull(listOf(ref('FormFieldOption'))),
+        visible_if: orNull(ref('FormCondition')),
       },
-      ['id', 'column_id', 'type', 'label', 'required'],
+      [
+        ...['id', 'column_id', 'type', 'label', 'required', 'disabled'],
+        ...[...Object.keys(FIELD), 'options', 'visible_if'],
+      ],
     ),
   },
   FormFieldOption: closed({ id: TEXT, label: TEXT, value: TEXT }, ['id', 'label', 'value']),
   FormCondition: {
     description: 'Shows a field only where it holds.',
-    ...closed(condition(KEY, OPERATOR) as Readonly<Record<string, Schema>>, ['field_id', 'op']),
+    ...closed({ ...CONDITION, value: orNull(CONDITION.value) }, ['field_id', 'op', 'value']),
   },
   FormConfigWebhook: closed(
     {
@@ -196,7 +200,7 @@ export const FORM_SCHEMAS: Readonly<Record<string, Schema>> = {
     description: 'A choice; `value` is what is stored, and `label` what people read.',
     ...sent({ id: KEY, label: line(255), value: line(255) }),
   },
-  FormConditionInput: sent(condition(line(64), OPERATOR) as Readonly<Record<string, Schema>>, ['field_id']),
+  FormConditionInput: sent(condition(line(64), OPERATOR), ['field_id']),
   FormConfigWebhookInput: {
     description: 'Where submissions are delivered. Without `secret` a new URL gets one, and a known URL keeps its own.',
     ...sent(

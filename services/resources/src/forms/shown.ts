@@ -89,12 +89,26 @@ export function shownConfig(
   };
 }
 
-/** Returns a field in the API's format, with defaults. */
-function shownField(field: FormField, disabled: boolean): Record<string, unknown> {
+/** Returns a field in the API's format, with defaults and null for what is not set. */
+function shownField(field: FormField, disabled: boolean): Record<keyof FormField | 'disabled', unknown> {
   return {
-    ...field,
+    id: field.id,
     column_id: field.column_id ?? null,
+    type: field.type,
+    label: field.label,
+    help_text: field.help_text ?? null,
+    placeholder: field.placeholder ?? null,
     required: field.required ?? false,
-    ...(disabled && { disabled }),
+    default: field.default ?? null,
+    options: field.options ?? null,
+    min: field.min ?? null,
+    max: field.max ?? null,
+    min_length: field.min_length ?? null,
+    max_length: field.max_length ?? null,
+    pattern: field.pattern ?? null,
+    max_files: field.max_files ?? null,
+    accept: field.accept ?? null,
+    visible_if: field.visible_if === undefined ? null : { ...field.visible_if, value: field.visible_if.value ?? null },
+    disabled,
   };
 }
