@@ -7,7 +7,7 @@ import { eventually } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
 import { fromBuffer } from 'yauzl';
 import { type ArchiveWriteState, streamedEntry, wholeEntry } from '../src/archives/entries.js';
-import { archiveEnd, directoryRecord } from '../src/archives/zip.js';
+import { archiveEnd, directoryRecord } from '../src/zip.js';
 
 const AT = new Date('2026-03-04T05:06:08Z');
 

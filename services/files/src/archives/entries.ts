@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createDeflateRaw, deflateRaw } from 'node:zlib';
-import { crc32, type DirectoryEntry, descriptor, directoryRecord, localHeader } from './zip.js';
+import { crc32, type DirectoryEntry, descriptor, directoryRecord, localHeader } from '../zip.js';
 
 const deflate = promisify(deflateRaw);
 

@@ -4,13 +4,13 @@ import type { DescribeTreeResponse } from '@commonplace/proto/resources/v1/tree_
 import { measureAll } from '../blobs/measure.js';
 import { BlobMissing, type StoredBytes, WrongBytes } from '../blobs/port.js';
 import { EXPORT_DAYS } from '../config.js';
+import { archiveEnd } from '../zip.js';
 import { wholeEntry } from './entries.js';
 import { expireEarlier } from './expire.js';
 import type { ArchiveParts } from './parts.js';
 import { type ArchiveRecord, archiveKey, type StepRecord } from './records.js';
 import { settleArchive } from './room.js';
 import { type RunningExport, writeSums } from './running.js';
-import { archiveEnd } from './zip.js';
 
 /** Version of the format that `docs/archive-format.md` describes. */
 const FORMAT_VERSION = 1;

@@ -62,5 +62,8 @@ export async function openArchive(file: Buffer, limits: TextLimits): Promise<Arc
  */
 export async function checkArchive(file: Buffer, limits: TextLimits): Promise<void> {
   const archive = await openArchive(file, limits);
-  for (const name of archive.names) if (TEXT_PART.test(name)) await archive.read(name);
+  for (const name of textPartsOf(archive)) await archive.read(name);
 }
+
+/** Returns the names of the parts that hold text. */
+export const textPartsOf = ({ names }: Archive): string[] => names.filter((name) => TEXT_PART.test(name));

@@ -3,9 +3,10 @@ import { readSheet } from 'read-excel-file/node';
 import { decode } from '../charset.js';
 import { MediaFailure } from '../failure.js';
 import type { Sheet, SheetCell, SheetTask } from '../protocol.js';
-import { type Archive, checkArchive, openArchive } from './archive.js';
+import { type Archive, openArchive } from './archive.js';
 import { bytesOf } from './bytes.js';
 import { bounded } from './nesting.js';
+import { checkWorkbook } from './open-workbook.js';
 
 interface SheetPart {
   readonly name: string;
@@ -58,8 +59,7 @@ function checkSize(rows: readonly (readonly unknown[])[], { maxRows, maxColumns 
 
 /** Reads the cells of one sheet, or the names of all sheets. */
 export async function readSheetTask(task: SheetTask): Promise<Sheet> {
-  const file = await bytesOf(task.source);
-  await checkArchive(file, task.limits);
+  const file = await checkWorkbook(await bytesOf(task.source), task.limits);
   const archive = await openArchive(file, task.limits);
   const parts = await sheetsOf(archive);
   const sheets = parts.map(({ name }) => name);

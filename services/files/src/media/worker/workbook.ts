@@ -1,6 +1,6 @@
 import readWorkbookFile, { type CellValue } from 'read-excel-file/node';
-import { checkArchive } from './archive.js';
 import { createCollector } from './collector.js';
+import { checkWorkbook } from './open-workbook.js';
 import type { ReadText } from './read-text.js';
 
 /** Formats a cell as text; a date without a time as a day. */
@@ -15,8 +15,7 @@ function cellText(cell: CellValue | null): string {
 
 /** Extracts the text of a workbook: the name of each sheet, then its rows with tabs between cells. */
 export const readWorkbook: ReadText = async (file, limits) => {
-  await checkArchive(file, limits);
-  const sheets = await readWorkbookFile(file);
+  const sheets = await readWorkbookFile(await checkWorkbook(file, limits));
   const out = createCollector(limits.maxChars);
   for (const { sheet, data } of sheets) {
     out.add(`${sheet}\n`);

@@ -163,6 +163,16 @@ describe('a workbook', () => {
     ]);
   });
 
+  test('has the characters of numeric references, as openpyxl writes them, also in the names of sheets', async () => {
+    const text = '&#196;pfel &#128512; &#x01F9A9; &#x20BB7; &amp;#128512; &#1114112;';
+    const file = xlsx({ 'Obst &#127822;': [['Name'], [text], ['plain 😀']], Two: [['b'], ['&#128512;']] });
+    const { source, content } = await readAll(openXlsxSource, { 'u.xlsx': file });
+    expect(treeOf(source)).toEqual(['folder u', '  table Obst 🍎', '  table Two']);
+    const [row] = json(content('u.xlsx#Obst 🍎').json).rows;
+    expect(row?.[0]).toMatch(/^Äpfel 😀 🦩 𠮷 &#128512; /u);
+    expect(json(content('u.xlsx#Two').json).rows).toEqual([['😀']]);
+  });
+
   test('has times, durations of more than a day, and days before March 1900, as Excel counts them', async () => {
     const day = (serial: number) => new Date(Date.UTC(1899, 11, 30) + serial * 86_400_000);
     const file = xlsx({
