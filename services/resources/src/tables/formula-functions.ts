@@ -77,6 +77,14 @@ function unit(value: Cell | undefined): number {
   return ms;
 }
 
+/** Returns the characters (code points) of a text: the text itself if each of them is one UTF-16 unit. */
+const charactersOf = (whole: string): string | string[] => (/[\ud800-\udfff]/.test(whole) ? [...whole] : whole);
+
+function cut(characters: string | readonly string[], from: number, to?: number): string {
+  const part = characters.slice(from, to);
+  return typeof part === 'string' ? part : part.join('');
+}
+
 /** Joins texts. Throws before it builds a text that is too long for a cell. */
 function joinBounded(pieces: readonly string[], between = ''): string {
   const length = pieces.reduce((sum, piece) => sum + piece.length, between.length * Math.max(0, pieces.length - 1));
@@ -119,13 +127,14 @@ const FUNCTIONS: Readonly<Record<string, (...values: Cell[]) => Cell>> = {
   upper: (value = null) => text(value).toUpperCase(),
   lower: (value = null) => text(value).toLowerCase(),
   trim: (value = null) => text(value).trim(),
-  len: (value = null) => (Array.isArray(value) ? value.length : text(value).length),
-  left: (value = null, size = null) => text(value).slice(0, Math.max(number(size), 0)),
+  len: (value = null) => (Array.isArray(value) ? value.length : charactersOf(text(value)).length),
+  left: (value = null, size = null) => cut(charactersOf(text(value)), 0, Math.max(number(size), 0)),
   right: (value = null, size = null) => {
-    const whole = text(value);
-    return whole.slice(Math.max(whole.length - Math.max(number(size), 0), 0));
+    const whole = charactersOf(text(value));
+    return cut(whole, Math.max(whole.length - Math.max(number(size), 0), 0));
   },
-  mid: (value = null, from = null, size = null) => text(value).slice(number(from) - 1, number(from) - 1 + number(size)),
+  mid: (value = null, from = null, size = null) =>
+    cut(charactersOf(text(value)), number(from) - 1, number(from) - 1 + number(size)),
   replace: (value = null, search = null, by = null) =>
     text(search) === '' ? text(value) : replaceBounded(text(value), text(search), text(by)),
   contains: (value = null, search = null) =>

@@ -342,6 +342,22 @@ describe('computed columns', () => {
     expect(await tables.write(id, { columns: shown, rows })).toMatchObject({ changed: false });
   });
 
+  test('formulas count and cut characters, not parts of them', async () => {
+    const expressions = ['len({T})', 'left({T}, 2)', 'right({T}, 2)', 'mid({T}, 2, 1)'];
+    const computed = expressions.map((expression, at) => ({
+      id: `f${at}`,
+      name: `f${at}`,
+      type: 'formula',
+      options: { expression },
+    }));
+    const id = await tables.create([{ name: 'T' }, ...computed], [['a😀b🦩'], ['abcd']]);
+    const shown = (await tables.read(id)).rows.map(({ cells }) => [cells.f0, cells.f1, cells.f2, cells.f3]);
+    expect(shown).toEqual([
+      [4, 'a😀', 'b🦩', '😀'],
+      [4, 'ab', 'cd', 'b'],
+    ]);
+  });
+
   test.each(['constructor.constructor("return 1")()', 'f(x) = x', 'a = 1', '__proto__', 'fac(170)', 'random()'])(
     '%s does no harm',
     async (expression) => {
