@@ -211,6 +211,12 @@ describe('an archive of Markdown', () => {
 });
 
 describe('an import', () => {
+  test('whose items would all fail again says that it cannot be repeated with success', async () => {
+    const done = await importAll(by, workspace.id, { source_type: 'csv', content: '' });
+    expect(await itemsOf(by, done.id)).toMatchObject([{ status: 'failed', code: 'empty_table', retryable: false }]);
+    expect(done.error).toMatchObject({ code: 'nothing_imported', retryable: false });
+  });
+
   test('of one page needs no folder, and is placed where requested', async () => {
     const folder = (await by.post<Resource>('/resources', { type: 'folder', name: 'F', workspace_id: workspace.id }))
       .data;

@@ -105,7 +105,9 @@ function nothingImported({ failed, skipped, done }: Findings) {
       : why !== undefined
         ? `${firstOf(done.skipped, done.skipped === 1 ? 'was skipped' : 'were skipped')}${why.path}: ${why.message ?? ''}`
         : 'The source contains nothing that can be imported.';
-  return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable: done.failed > 0 };
+  // Items below a failed one fail again unless it succeeds.
+  const retryable = failed.some((item) => item.retryable === true && item.code !== 'parent_failed');
+  return { code: 'nothing_imported', message: `Nothing was imported. ${reason}`, retryable };
 }
 
 /** Aggregates the records of an import's items; links to failed items count as broken. */
