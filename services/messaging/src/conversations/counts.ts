@@ -2,7 +2,7 @@ import type { Breathe } from '@commonplace/kit/slices';
 import { type Collection, findAll, type Where } from '@commonplace/kit/store';
 import { EVERYBODY, type MentionRecord, type MessageRecord, mentionKey } from './message-records.js';
 import type { ConversationParts } from './parts.js';
-import { type HeadRecord, type MemberRecord, memberId } from './records.js';
+import type { HeadRecord, MemberRecord } from './records.js';
 
 type CountParts = Pick<ConversationParts, 'heads' | 'members' | 'messages' | 'mentions'>;
 
@@ -12,122 +12,202 @@ export interface Unread {
   readonly mentionCount: number;
 }
 
-type HeadCounts = Pick<HeadRecord, 'id' | 'lastSeq' | 'firstSeq' | 'lastUncountedSeq' | 'lastMentionSeq'>;
+/** With the number of messages that the member can see and that are not deleted. */
+export interface Counts extends Unread {
+  readonly messageCount: number;
+}
+
+type CountedHead = Pick<
+  HeadRecord,
+  'id' | 'lastSeq' | 'firstSeq' | 'lastUncountedSeq' | 'lastMentionSeq' | 'deletedCount'
+>;
 type Marker = Pick<MemberRecord, 'principalId' | 'lastReadSeq' | 'visibleFromSeq' | 'lastOwnSeq'>;
 
 /**
  * Returns the number of the last message that is read by a member, hidden from them or removed; later ones may be
  * unread.
  */
-function readThrough({ firstSeq }: HeadCounts, { lastReadSeq, visibleFromSeq }: Marker): number {
+function readThrough({ firstSeq }: CountedHead, { lastReadSeq, visibleFromSeq }: Marker): number {
   return Math.max(lastReadSeq, visibleFromSeq - 1, firstSeq - 1);
 }
 
+/** Counts to be made in a conversation for one of its members, and the number or numbers that follow from them. */
+interface Plan<T> {
+  readonly messages: readonly Where<MessageRecord>[];
+  readonly mentions: readonly Where<MentionRecord>[];
+  result(messages: readonly number[], mentions: readonly number[]): T;
+}
+
+/** Returns the counts that a question needs, for a head and a membership that were read one after the other. */
+type Question<T> = (head: CountedHead, member: Marker) => Plan<T>;
+
 /**
- * Counts the messages after a member's marker that others have written and that are not deleted. It subtracts the
- * messages that do not count from the difference of the numbers, and queries them only if the head and the member show
- * that there may be any. Own messages and deleted ones among them are counted separately, each by an index: a program
- * that posts with a key never moves its marker.
+ * The messages after a member's marker that others have written and that are not deleted. The messages that do not count
+ * are subtracted from the difference of the numbers, and queried only if the head and the member show that there may be
+ * any. Own messages and deleted ones among them are counted separately, each by an index: a program that posts with a
+ * key never moves its marker.
  */
-async function countUnread({ messages }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
-  const { all, others } = unreadOf(head, member);
-  return all - sumOf(others, await messages.countEach(others.map(({ where }) => where)));
-}
-
-/** Messages to subtract from a difference of numbers, or to add again with `factor` -1. */
-interface Subtracted {
-  readonly where: Where<MessageRecord>;
-  readonly factor: 1 | -1;
-}
-
-function sumOf(others: readonly Subtracted[], counts: readonly number[]): number {
-  return others.reduce((sum, { factor }, at) => sum + factor * (counts[at] ?? 0), 0);
-}
-
-/** Returns the difference of the numbers, and what to subtract from it. */
-function unreadOf(head: HeadCounts, member: Marker): { readonly all: number; readonly others: readonly Subtracted[] } {
+const unreadMessages: Question<number> = (head, member) => {
   const from = readThrough(head, member);
-  const all = head.lastSeq - from;
-  if (all <= 0) return { all: 0, others: [] };
+  const all = Math.max(0, head.lastSeq - from);
   const seq = { gt: from, lte: head.lastSeq };
   const conversationId = head.id;
-  const hasUncounted = head.lastUncountedSeq > from;
-  const hasOwn = member.lastOwnSeq > from;
+  const hasUncounted = all > 0 && head.lastUncountedSeq > from;
+  const hasOwn = all > 0 && member.lastOwnSeq > from;
   const own = { conversationId, authorId: member.principalId };
-  const others: Subtracted[] = [];
-  if (hasUncounted) others.push({ where: { conversationId, uncountedSeq: seq }, factor: 1 });
-  if (hasOwn) others.push({ where: { ...own, seq }, factor: 1 });
-  if (hasOwn && hasUncounted) others.push({ where: { ...own, uncountedSeq: seq }, factor: -1 });
-  return { all, others };
-}
+  const subtracted: Where<MessageRecord>[] = [
+    ...(hasUncounted ? [{ conversationId, uncountedSeq: seq }] : []),
+    ...(hasOwn ? [{ ...own, seq }] : []),
+  ];
+  const both: Where<MessageRecord>[] = hasOwn && hasUncounted ? [{ ...own, uncountedSeq: seq }] : [];
+  return {
+    messages: [...subtracted, ...both],
+    mentions: [],
+    result: (counts) => all - sumOf(counts.slice(0, subtracted.length)) + sumOf(counts.slice(subtracted.length)),
+  };
+};
 
-/** Counts the unread messages that mention a member. */
-async function countMentions({ mentions }: CountParts, head: HeadCounts, member: Marker): Promise<number> {
+/** The unread messages that mention a member. */
+const unreadMentions: Question<number> = (head, member) => {
   const from = readThrough(head, member);
-  if (head.lastMentionSeq <= from || head.lastSeq <= from) return 0;
-  return countMentionRows(mentions, head, member, from);
-}
+  const mayBeMentioned = head.lastMentionSeq > from && head.lastSeq > from;
+  const about = { seq: { gt: from, lte: head.lastSeq }, authorId: { not: member.principalId } };
+  const keys = mayBeMentioned ? [member.principalId, EVERYBODY].map((who) => mentionKey(head.id, who)) : [];
+  return { messages: [], mentions: keys.map((key) => ({ key, ...about })), result: (_, mentions) => sumOf(mentions) };
+};
 
-async function countMentionRows(
-  mentions: Collection<MentionRecord>,
-  { id, lastSeq }: HeadCounts,
-  { principalId }: Marker,
-  from: number,
-): Promise<number> {
-  const seq = { gt: from, lte: lastSeq };
-  const authorId = { not: principalId };
-  const counts = await Promise.all(
-    [principalId, EVERYBODY].map((who) => mentions.count({ key: mentionKey(id, who), seq, authorId })),
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
-export async function countBoth(parts: CountParts, head: HeadCounts, member: Marker): Promise<Unread> {
-  const [unreadCount, mentionCount] = await Promise.all([
-    countUnread(parts, head, member),
-    countMentions(parts, head, member),
-  ]);
-  return { unreadCount, mentionCount };
-}
-
-/** Counts the messages that a member can see and that are not deleted. */
-export async function countVisible(
-  { messages }: CountParts,
-  head: HeadCounts & Pick<HeadRecord, 'deletedCount'>,
-  { visibleFromSeq }: Pick<MemberRecord, 'visibleFromSeq'>,
-): Promise<number> {
+/** The messages that a member can see and that are not deleted. */
+const visibleMessages: Question<number> = (head, { visibleFromSeq }) => {
   const first = Math.max(head.firstSeq, visibleFromSeq);
   const all = Math.max(0, head.lastSeq - first + 1);
-  if (head.deletedCount === 0 || all === 0) return all;
-  if (first === head.firstSeq) return all - head.deletedCount;
-  const where: Where<MessageRecord> = { conversationId: head.id, deletedSeq: { gte: first, lte: head.lastSeq } };
-  return all - (await messages.count(where));
+  const known = head.deletedCount === 0 || all === 0 ? 0 : first === head.firstSeq ? head.deletedCount : undefined;
+  const deleted = { conversationId: head.id, deletedSeq: { gte: first, lte: head.lastSeq } };
+  return {
+    messages: known === undefined ? [deleted] : [],
+    mentions: [],
+    result: (counts) => all - (known ?? sumOf(counts)),
+  };
+};
+
+/** The messages that a member has not read. */
+export const unreadCounts: Question<Unread> = (head, member) => {
+  const unread = unreadMessages(head, member);
+  const mentioning = unreadMentions(head, member);
+  return {
+    messages: unread.messages,
+    mentions: mentioning.mentions,
+    result: (messages, mentions) => ({
+      unreadCount: unread.result(messages, []),
+      mentionCount: mentioning.result([], mentions),
+    }),
+  };
+};
+
+/** The messages that a member has not read, and those that they can see. */
+export const allCounts: Question<Counts> = (head, member) => {
+  const unread = unreadCounts(head, member);
+  const visible = visibleMessages(head, member);
+  const { length } = unread.messages;
+  return {
+    messages: [...unread.messages, ...visible.messages],
+    mentions: unread.mentions,
+    result: (messages, mentions) => ({
+      ...unread.result(messages.slice(0, length), mentions),
+      messageCount: visible.result(messages.slice(length), []),
+    }),
+  };
+};
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+
+/** Answers a question about a conversation from its head and a membership as they are given. */
+export async function countOnce<T>(
+  parts: CountParts,
+  head: CountedHead,
+  member: Marker,
+  question: Question<T>,
+): Promise<T> {
+  const [answer] = await countAll(parts, [{ head, member }], question);
+  return answer as T;
+}
+
+/** Answers a question about some conversations with one read of messages and one of mentions. */
+async function countAll<T>(
+  { messages, mentions }: CountParts,
+  read: readonly { readonly head: CountedHead; readonly member: Marker }[],
+  question: Question<T>,
+): Promise<T[]> {
+  const plans = read.map(({ head, member }) => question(head, member));
+  const [ofMessages, ofMentions] = await Promise.all([
+    messages.countEach(plans.flatMap((plan) => plan.messages)),
+    mentions.countEach(plans.flatMap((plan) => plan.mentions)),
+  ]);
+  return plans.map((plan) =>
+    plan.result(ofMessages.splice(0, plan.messages.length), ofMentions.splice(0, plan.mentions.length)),
+  );
 }
 
 /** Maximum attempts at a count while messages are being deleted or removed. */
 const MAX_ROUNDS = 10;
+/** Number of conversations whose messages are counted in one read. */
+const COUNTED_AT_ONCE = 50;
+
+/** The answer to a question about a conversation, with the records that it was counted from. */
+export interface Steady<T> {
+  readonly head: HeadRecord;
+  readonly member: MemberRecord;
+  readonly counted: T;
+}
+
+type Membership = Pick<MemberRecord, 'id' | 'conversationId'>;
 
 /**
- * Counts over several reads so that the result is consistent: if messages were deleted or removed in the meantime, it
- * counts again. Messages sent in the meantime do not matter, since the count ends at the latest number in the head. It
- * reads `member` after the head, so that the membership includes every own message that the head counts.
+ * Answers a question about conversations of a member, each with a consistent result; returns the answers by
+ * conversation. Those in which messages were deleted or removed while they were counted are counted again. Messages sent
+ * in the meantime do not matter, since the count ends at the latest number in the head.
  */
 export async function countSteadily<T>(
   parts: CountParts,
-  conversationId: string,
-  userId: string,
-  count: (head: HeadRecord, member: MemberRecord) => Promise<T>,
-): Promise<{ readonly head: HeadRecord; readonly member: MemberRecord; readonly counted: T } | undefined> {
-  for (let round = 1; ; round++) {
-    const head = await parts.heads.get(conversationId);
-    const member = await parts.members.get(memberId(conversationId, userId));
-    if (head === undefined || member === undefined) return undefined;
-    const counted = await count(head, member);
-    const after = await parts.heads.get(conversationId);
-    // A marker beyond the latest message of the head was read later than the head.
-    const isSteady = after?.epoch === head.epoch && member.lastReadSeq <= head.lastSeq;
-    if (after === undefined || isSteady || round === MAX_ROUNDS) return { head, member, counted };
+  of: readonly Membership[],
+  question: Question<T>,
+  breathe: Breathe,
+): Promise<ReadonlyMap<string, Steady<T>>> {
+  const answers = new Map<string, Steady<T>>();
+  for (let at = 0; at < of.length; at += COUNTED_AT_ONCE) {
+    let left = of.slice(at, at + COUNTED_AT_ONCE);
+    for (let round = 1; left.length > 0; round++) {
+      const read = await readAndCount(parts, left, question);
+      for (const { isSteady: _, ...answer } of read) answers.set(answer.head.id, answer);
+      left = round === MAX_ROUNDS ? [] : read.filter(({ isSteady }) => !isSteady).map(({ member }) => member);
+    }
+    await breathe();
   }
+  return answers;
+}
+
+/** Answers a question about some conversations, and tells of each whether nothing was removed meanwhile. */
+async function readAndCount<T>(
+  parts: CountParts,
+  of: readonly Membership[],
+  question: Question<T>,
+): Promise<(Steady<T> & { readonly isSteady: boolean })[]> {
+  const ids = of.map(({ conversationId }) => conversationId);
+  const heads = await parts.heads.getMany(ids);
+  // Read after the heads, the memberships include every own message that a head counts.
+  const members = await parts.members.getMany(of.map(({ id }) => id));
+  const memberOf = new Map(members.map((member) => [member.conversationId, member]));
+  const read = heads.flatMap((head) => {
+    const member = memberOf.get(head.id);
+    return member === undefined ? [] : [{ head, member }];
+  });
+  const counts = await countAll(parts, read, question);
+  const epochs = new Map((await parts.heads.getMany(ids)).map(({ id, epoch }) => [id, epoch]));
+  return read.map(({ head, member }, at) => {
+    const epoch = epochs.get(head.id);
+    // A marker beyond the latest message of the head was read later than the head.
+    const isSteady = epoch === undefined || (epoch === head.epoch && member.lastReadSeq <= head.lastSeq);
+    return { head, member, counted: counts[at] as T, isSteady };
+  });
 }
 
 /**
@@ -210,46 +290,8 @@ export async function countUnreadIn(
     }
     await breathe();
   }
-  for (let at = 0; at < unclear.length; at += COUNTED_AT_ONCE) {
-    for (const [id, count] of await countTogether(parts, unclear.slice(at, at + COUNTED_AT_ONCE))) {
-      if (count > 0) counts.set(id, count);
-    }
-    await breathe();
-  }
-  return counts;
-}
-
-const COUNTED_AT_ONCE = 50;
-
-async function countAgain(parts: CountParts, { conversationId, principalId }: MemberRecord): Promise<number> {
-  const steady = await countSteadily(parts, conversationId, principalId, (head, member) =>
-    countUnread(parts, head, member),
-  );
-  return steady?.counted ?? 0;
-}
-
-/**
- * Counts the unread messages of some conversations in one read, as `countSteadily` does for one. Those in which messages
- * were deleted or removed in the meantime are counted again one by one.
- */
-async function countTogether(parts: CountParts, of: readonly MemberRecord[]): Promise<(readonly [string, number])[]> {
-  const ids = of.map(({ conversationId }) => conversationId);
-  const heads = await parts.heads.getMany(ids);
-  const members = await parts.members.getMany(of.map(({ id }) => id));
-  const memberOf = new Map(members.map((member) => [member.conversationId, member]));
-  const read = heads.flatMap((head) => {
-    const member = memberOf.get(head.id);
-    return member === undefined ? [] : [{ head, member, ...unreadOf(head, member) }];
-  });
-  const counted = await parts.messages.countEach(read.flatMap(({ others }) => others.map(({ where }) => where)));
-  const epochs = new Map((await parts.heads.getMany(ids)).map(({ id, epoch }) => [id, epoch]));
-  let next = 0;
-  const counts: (readonly [string, number])[] = [];
-  for (const { head, member, all, others } of read) {
-    const count = all - sumOf(others, counted.slice(next, next + others.length));
-    next += others.length;
-    const isSteady = epochs.get(head.id) === head.epoch && member.lastReadSeq <= head.lastSeq;
-    counts.push([head.id, isSteady ? count : await countAgain(parts, member)]);
+  for (const [id, { counted }] of await countSteadily(parts, unclear, unreadMessages, breathe)) {
+    if (counted > 0) counts.set(id, counted);
   }
   return counts;
 }

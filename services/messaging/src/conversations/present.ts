@@ -1,7 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { Conversation, ConversationMember } from '@commonplace/proto/messaging/v1/conversation.js';
 import type { Message } from '@commonplace/proto/messaging/v1/message.js';
-import { countBoth, countSteadily, countVisible, type Unread } from './counts.js';
+import { allCounts, type Counts, countOnce, countSteadily } from './counts.js';
 import type { MessageRecord } from './message-records.js';
 import { namesOf } from './names.js';
 import type { ConversationParts } from './parts.js';
@@ -54,13 +55,10 @@ export async function presentChanged(
   { conversation, head, member }: Pick<ConversationAccess, 'conversation' | 'head' | 'member'>,
   context: CallContext,
 ): Promise<Conversation> {
-  const counts = member === undefined ? NONE : await countBoth(parts, head, member);
-  const messageCount = member === undefined ? 0 : await countVisible(parts, head, member);
+  const counts = member === undefined ? NOTHING_COUNTED : await countOnce(parts, head, member, allCounts);
   const [lastMessage] = await lastMessagesOf(parts, [{ head, member }], context);
-  return conversationMessage(conversation, { head, member, ...counts, messageCount, lastMessage, now: parts.now() });
+  return conversationMessage(conversation, { head, member, ...counts, lastMessage, now: parts.now() });
 }
-
-const NONE = { unreadCount: 0, mentionCount: 0 };
 
 /** Returns a conversation as it is stored, with consistent counts. */
 export async function presentStored(
@@ -76,10 +74,7 @@ export async function presentStored(
     const { head } = access;
     return conversationMessage(conversation, { head, member, ...NOTHING_COUNTED, members, now: parts.now() });
   }
-  const steady = await countSteadily(parts, id, member.principalId, async (head, mine) => ({
-    ...(await countBoth(parts, head, mine)),
-    messageCount: await countVisible(parts, head, mine),
-  }));
+  const steady = (await countSteadily(parts, [member], allCounts, createBreathe())).get(id);
   const head = steady?.head ?? access.head;
   const mine = steady?.member ?? member;
   const counts = steady?.counted ?? NOTHING_COUNTED;
@@ -111,32 +106,28 @@ async function lastMessagesOf(
 }
 
 /** A conversation in a list, with its counts. */
-export interface ListedConversation extends Unread {
+export interface ListedConversation extends Counts {
   readonly conversation: ConversationRecord;
   readonly head: HeadRecord;
   readonly member: MemberRecord | undefined;
-  readonly messageCount: number;
 }
 
 /** The counts of a conversation whose reader is not a member. */
-export const NOTHING_COUNTED = { ...NONE, messageCount: 0 };
+export const NOTHING_COUNTED = { unreadCount: 0, mentionCount: 0, messageCount: 0 };
 
 /** Counts the unread and visible messages of conversations, consistently for each conversation. */
-export function countListed(
+export async function countListed(
   parts: PresentParts,
   listed: readonly (Pick<ListedConversation, 'conversation' | 'head'> & { readonly member: MemberRecord })[],
 ): Promise<(ListedConversation & { readonly member: MemberRecord })[]> {
-  return Promise.all(
-    listed.map(async ({ conversation, head, member }) => {
-      const steady = await countSteadily(parts, conversation.id, member.principalId, async (present, mine) => ({
-        ...(await countBoth(parts, present, mine)),
-        messageCount: await countVisible(parts, present, mine),
-      }));
-      return steady === undefined
-        ? { conversation, head, member, ...NOTHING_COUNTED }
-        : { conversation, head: steady.head, member: steady.member, ...steady.counted };
-    }),
-  );
+  const memberships = listed.map(({ member }) => member);
+  const counts = await countSteadily(parts, memberships, allCounts, createBreathe());
+  return listed.map(({ conversation, head, member }) => {
+    const steady = counts.get(conversation.id);
+    return steady === undefined
+      ? { conversation, head, member, ...NOTHING_COUNTED }
+      : { conversation, head: steady.head, member: steady.member, ...steady.counted };
+  });
 }
 
 export async function presentListed(

@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { Handlers } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type {
   ConversationAccessService,
@@ -8,7 +9,7 @@ import type {
 } from '@commonplace/proto/messaging/v1/conversation_access_service.js';
 import { accessibleConversations } from '../accessible.js';
 import { writeAgentMessage } from '../agent-message.js';
-import { countBoth, countSteadily } from '../counts.js';
+import { countSteadily, unreadCounts } from '../counts.js';
 import { reachConversations, sumUnread } from '../list.js';
 import { namesOf } from '../names.js';
 import type { ConversationParts } from '../parts.js';
@@ -61,9 +62,7 @@ export function createAccessHandlers(parts: ConversationParts): Handlers<Convers
     async getCounts({ conversationId }, context) {
       const { member } = await openConversation(parts, conversationId, 'member', context);
       const reached = await reachConversations(parts, context);
-      const steady = await countSteadily(parts, conversationId, member.principalId, (head, mine) =>
-        countBoth(parts, head, mine),
-      );
+      const steady = (await countSteadily(parts, [member], unreadCounts, createBreathe())).get(conversationId);
       if (steady === undefined) throw NotFound();
       const totalUnread = sumUnread(reached, [{ ...steady, ...steady.counted }], parts.now());
       return { lastReadSeq: steady.member.lastReadSeq, ...steady.counted, totalUnread };

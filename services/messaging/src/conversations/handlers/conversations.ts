@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import {
   type AddConversationMembersRequest,
   ConversationInclude,
@@ -9,7 +10,7 @@ import {
 } from '@commonplace/proto/messaging/v1/conversation_service.js';
 import { ConversationArchived, DirectConversation } from '../../errors.js';
 import { changeConversation, requireMayChange } from '../change.js';
-import { countBoth, countSteadily } from '../counts.js';
+import { countOnce, countSteadily, unreadCounts } from '../counts.js';
 import { createConversation } from '../create.js';
 import { conversationEvent } from '../events.js';
 import { deleteForEveryone, leaveConversation } from '../leave.js';
@@ -94,7 +95,7 @@ export function createConversationHandlers(parts: ConversationParts): Handlers<C
       const member = await markRead(parts, request, access, context);
       // Counting after the commit keeps messages that are sent at the same time from making the call run again.
       context.answerAfterCommit(() => readAnswer(parts, member));
-      return { ...(await countBoth(parts, access.head, member)), ...markerOf(access.head, member) };
+      return { ...(await countOnce(parts, access.head, member, unreadCounts)), ...markerOf(access.head, member) };
     },
   };
 }
@@ -105,13 +106,9 @@ const markerOf = (head: HeadRecord, member: MemberRecord) => ({
 });
 
 /** Returns a member's marker and counts in a consistent state. */
-async function readAnswer(
-  parts: ConversationParts,
-  { conversationId, principalId }: MemberRecord,
-): Promise<MarkConversationReadResponse> {
-  const steady = await countSteadily(parts, conversationId, principalId, (head, member) =>
-    countBoth(parts, head, member),
-  );
+async function readAnswer(parts: ConversationParts, member: MemberRecord): Promise<MarkConversationReadResponse> {
+  const counts = await countSteadily(parts, [member], unreadCounts, createBreathe());
+  const steady = counts.get(member.conversationId);
   if (steady === undefined) throw NotFound();
   return { ...steady.counted, ...markerOf(steady.head, steady.member) };
 }
