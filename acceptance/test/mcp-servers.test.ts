@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { putWorkspaces } from '../src/agents.js';
 import { eventually } from '../src/eventually.js';
 import { type RunningMcpServer, startMcpServer } from '../src/mcp-server.js';
-import { type Person, signUp } from '../src/people.js';
-import type { List, Workspace } from '../src/records.js';
+import { newAddress, type Person, signUp, tokenOf } from '../src/people.js';
+import type { List, Workspace, WorkspaceMember } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
 
@@ -18,6 +19,7 @@ interface McpServer {
   readonly require_approval: unknown;
   readonly tools: readonly { readonly name: string; readonly description: string; readonly hash: string }[];
   readonly pending_tools: readonly { readonly name: string; readonly change: string; readonly diff: string }[];
+  readonly version: number;
 }
 
 let system: System;
@@ -78,6 +80,29 @@ describe('an MCP server', () => {
     expect((await owner.del(`${path}?name=issues`)).data).toEqual({ deleted_count: 1 });
     expect(await list()).toEqual([]);
     expect((await owner.del(`${path}?all=true`)).data).toEqual({ deleted_count: 0 });
+  });
+
+  test('shows others its name, its state and the names of its tools, and no other fields', async () => {
+    const { data: server } = await owner.post<McpServer>(path, { name: 'shown', url: remote.url });
+    const connected = await come('shown', ({ status }) => status === 'connected');
+    const { data: place } = await owner.post<Workspace>('/workspaces', { name: 'Place' });
+    const agentPath = path.replace('/mcp', '');
+    await owner.patch(agentPath, { visibility: 'workspace' });
+    await putWorkspaces(owner, agentPath.replace('/agents/', ''), { workspace_ids: [place.id] });
+    const email = newAddress('Reader');
+    const { data: member } = await owner.post<WorkspaceMember>(`/workspaces/${place.id}/members`, {
+      email,
+      role: 'viewer',
+    });
+    const reader = await signUp(system, 'Reader', { email, invitation: tokenOf(member.invite_url) });
+    const { items } = (await reader.get<List<McpServer>>(path)).data;
+    expect(items.find(({ id }) => id === server.id)).toEqual({
+      ...{ id: server.id, name: 'shown', is_active: true, per_user_auth: false, status: 'connected' },
+      ...{ tools: [{ name: 'find' }], version: connected.version },
+    });
+    const { data: agent } = await reader.get<{ mcp: McpServer[] }>(`${agentPath}?include=mcp`);
+    expect(agent.mcp).toEqual(items);
+    await owner.del(`${path}?name=shown`);
   });
 
   test('whose tools change withholds them until the owner accepts them', async () => {

@@ -56,11 +56,9 @@ export function namesMessage({ id, name, isActive, perUserAuth, status, tools, v
   return McpServer.fromPartial({
     ...{ id, name, isActive, perUserAuth, version },
     status: STATES[status],
-    tools: tools.map(({ name }) => ({ ...NO_TOOL, name })),
+    tools: tools.map(({ name }) => ({ name })),
   });
 }
-
-const NO_TOOL = { description: '', inputSchema: Buffer.from('{}'), annotations: Buffer.from('{}'), hash: '' };
 
 const toolMessage = ({ name, description, inputSchema, annotations, hash }: McpToolRecord) => ({
   ...{ name, description, hash },
