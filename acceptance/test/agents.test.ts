@@ -293,6 +293,16 @@ describe('workspaces', () => {
     expect(data.items.map(({ workspace_id }) => workspace_id)).toEqual([own.id]);
   });
 
+  test('that a header hides are kept', async () => {
+    const own = (await maker.post<Workspace>('/workspaces', inOrg({ name: 'Own', default_role: null }))).data;
+    const agent = await newAgent(maker, inOrg(), [own.id, placeId()]);
+    const headers = { 'X-Workspace-Id': placeId() };
+    const reply = await maker.send('PUT', `/agents/${agent.id}/workspaces`, { workspaces: [] }, { headers });
+    expect([reply.status, reply.body.data]).toEqual([200, { items: [] }]);
+    const { data } = await maker.get<List<{ workspace_id: string }>>(`/agents/${agent.id}/workspaces`);
+    expect(data.items.map(({ workspace_id }) => workspace_id)).toEqual([own.id]);
+  });
+
   test('are replaced all or none, and only by those of the agent’s tenant that the caller can see', async () => {
     const agent = await newAgent(maker, inOrg(), [placeId()]);
     const personal = (await maker.post<Workspace>('/workspaces', { name: 'Personal' })).data;

@@ -75,7 +75,10 @@ describe('the workspaces of an agent', () => {
     isOwner: boolean,
     wanted: Readonly<Record<string, 'viewer' | 'commenter' | 'editor'>>,
     who: PersonMemberships,
+    narrowed: { readonly workspaceId?: string; readonly keyOf?: readonly string[] } = {},
   ) => {
+    const { workspaceId, keyOf: workspaceIds } = narrowed;
+    const by = { ...caller, workspaceId, credential: { ...caller.credential, workspaceIds } };
     const given = Object.entries(wanted).map(([workspaceId, role]) => ({
       workspaceId,
       role,
@@ -84,7 +87,7 @@ describe('the workspaces of an agent', () => {
     }));
     try {
       const places = placesAfter({ settings: { agentWorkspaces: 3 } } as never, of, isOwner, given, who, {
-        caller,
+        caller: by,
       } as never);
       return Object.fromEntries(places.map(({ workspaceId, role }) => [workspaceId, role]));
     } catch (error) {
@@ -120,6 +123,19 @@ describe('the workspaces of an agent', () => {
     ],
   ] as const)('%s', (_, of, isOwner, wanted, roles, expected) => {
     expect(after(of, isOwner, wanted, person('x', OrgRole.MEMBER, roles))).toEqual(expected);
+  });
+
+  test.each([
+    ['X-Workspace-Id', { workspaceId: 'w' }],
+    ['workspace_ids of a key', { keyOf: ['w'] }],
+  ] as const)('that %s hides are kept', (_, narrowed) => {
+    const member = person('x', OrgRole.MEMBER, { v: ADMIN, w: ADMIN });
+    expect(after(two, true, {}, member, narrowed)).toEqual({ v: 'editor' });
+    expect(after(two, true, { w: 'commenter' }, member, narrowed)).toEqual({ v: 'editor', w: 'commenter' });
+    expect(after(two, false, {}, person('x', OrgRole.MEMBER, { v: VIEWER, w: ADMIN }), narrowed)).toEqual({
+      v: 'editor',
+    });
+    expect(after(two, true, { v: 'viewer' }, member, narrowed)).toBe('tenant_boundary');
   });
 
   test('belong to its tenant, and are limited in number', () => {

@@ -39,7 +39,8 @@ export interface GivenPlace extends AgentPlace {
 /**
  * Returns the workspaces and roles of an agent after a request. The owner may remove workspaces, add them as viewer and
  * lower roles; raising a role above viewer takes an administrator of the workspace. A caller who is not the owner may
- * change the agent only in workspaces that they administer; workspaces that they cannot see are kept.
+ * change the agent only in workspaces that they administer; workspaces that they cannot see are kept. So are, for every
+ * caller, those that their credential or request does not reach, as their lists do not show them.
  */
 export function placesAfter(
   { settings }: Pick<Parts, 'settings'>,
@@ -60,10 +61,13 @@ export function placesAfter(
     if (person.workspaces.get(workspaceId)?.archived === true) throw WorkspaceArchived();
   }
   const named = new Set(given.map(({ workspaceId }) => workspaceId));
+  const only = workspacesReached(context.caller);
+  const isKept = ({ workspaceId: id }: AgentPlace): boolean =>
+    (only !== undefined && !only.includes(id)) || (!isOwner && !person.workspaces.has(id));
   const left = agent.places.filter(({ workspaceId }) => !named.has(workspaceId));
-  const kept = isOwner ? [] : left.filter(({ workspaceId }) => !person.workspaces.has(workspaceId));
-  const removed = isOwner ? [] : left.filter(({ workspaceId }) => person.workspaces.has(workspaceId));
-  if (!removed.every(({ workspaceId }) => isAdmin(person.workspaces.get(workspaceId)?.role))) throw InsufficientRole();
+  const kept = left.filter(isKept);
+  const mayRemove = (place: AgentPlace): boolean => isOwner || isAdmin(person.workspaces.get(place.workspaceId)?.role);
+  if (!left.every((place) => isKept(place) || mayRemove(place))) throw InsufficientRole();
   const after = [...kept, ...given.map(({ workspaceId, role }) => ({ workspaceId, role }))];
   const limit = settings.agentWorkspaces;
   if (after.length > limit) throw LimitReached({ limit, what: 'workspaces of one agent' });
