@@ -24,15 +24,32 @@ test('the response of the authorization server is passed on as the signed-in per
   expect(html).toContain('Helper &lt;b>');
   expect(html).toContain('tickets');
   expect(answer.headers.get('cache-control')).toBe('no-store');
-  const given = { state: 's', code: 'a&b', iss: 'https://issuer.example', error: '' };
+  const given = { state: 's', code: 'a&b', iss: 'https://issuer.example', error: '', redirectKey: '' };
   expect(stage.authorizations).toEqual([{ ...given, token: expect.stringContaining('userId') }]);
 });
 
 test('the document of the client names the callback', async () => {
   const answer = await stage.get('/.well-known/oauth-client/mcp.json');
-  const document = (await answer.json()) as { client_id: string; redirect_uris: string[] };
+  const document = (await answer.json()) as Document;
   expect(answer.status).toBe(200);
   expect(new URL(document.client_id).pathname).toBe('/.well-known/oauth-client/mcp.json');
   expect(document.redirect_uris.map((url) => new URL(url).pathname)).toEqual(['/auth/mcp/callback']);
   expect(new URL(document.client_id).origin).toBe(new URL(document.redirect_uris[0] as string).origin);
 });
+
+test('an authorization server that does not name itself has a callback and a document of its own', async () => {
+  const key = 'abcdefghijklmnopqrst-_';
+  const { cookie } = await signedIn(stage);
+  const answer = await stage.get(`/auth/mcp/callback/${key}?code=c&state=s`, { cookie });
+  expect(answer.status).toBe(200);
+  expect(stage.authorizations.at(-1)).toMatchObject({ state: 's', code: 'c', iss: '', redirectKey: key });
+  const document = (await (await stage.get(`/.well-known/oauth-client/mcp/${key}.json`)).json()) as Document;
+  expect(new URL(document.client_id).pathname).toBe(`/.well-known/oauth-client/mcp/${key}.json`);
+  expect(document.redirect_uris.map((url) => new URL(url).pathname)).toEqual([`/auth/mcp/callback/${key}`]);
+  expect((await stage.get('/.well-known/oauth-client/mcp/else.json')).status).toBe(404);
+});
+
+interface Document {
+  readonly client_id: string;
+  readonly redirect_uris: readonly string[];
+}

@@ -61,7 +61,8 @@ const create = async (more: object = {}) =>
 
 const complete = async (back: URL, caller = stage.owner, change: object = {}) => {
   const given = (name: string) => back.searchParams.get(name) ?? '';
-  const request = { state: given('state'), code: given('code'), iss: given('iss'), error: '', ...change };
+  const redirectKey = back.pathname.slice('/auth/mcp/callback'.length).replace('/', '');
+  const request = { state: given('state'), code: given('code'), iss: given('iss'), error: '', redirectKey, ...change };
   return stage.client.completeMcpAuthorization(request, await stage.as(caller));
 };
 const reasonOf = (call: Promise<unknown>) =>
@@ -144,6 +145,36 @@ describe('an authorization', () => {
     expect(tokens()).toBe(1);
   });
 
+  test('of a server that does not name itself returns to a redirect URI of that issuer only', async () => {
+    const { authorization_response_iss_parameter_supported: _, ...metadata } = oauth.metadata;
+    oauth.metadata = metadata;
+    const evil = await startOAuthServer();
+    const { authorization_response_iss_parameter_supported: __, ...evilMetadata } = evil.metadata;
+    evil.metadata = evilMetadata;
+    const redirectOf = ({ authorizeUrl = '' }: { authorizeUrl?: string | undefined }) =>
+      new URL(authorizeUrl).searchParams.get('redirect_uri') ?? '';
+    const honest = await create({ name: 'honest' });
+    resourceMetadata = { ...resourceMetadata, authorization_servers: [evil.issuer] };
+    const attacked = await create({ name: 'attacked' });
+    expect(redirectOf(honest)).toMatch(/^https:\/\/wiki\.example\.com\/auth\/mcp\/callback\/[\w-]{22}$/);
+    expect(redirectOf(attacked)).not.toBe(redirectOf(honest));
+
+    // The attacker's server sends the person on to the honest one, as this installation's client there.
+    const sent = new URL(honest.authorizeUrl ?? '');
+    for (const name of ['state', 'code_challenge']) {
+      sent.searchParams.set(name, new URL(attacked.authorizeUrl ?? '').searchParams.get(name) ?? '');
+    }
+    const back = oauth.allow(sent.href);
+    back.searchParams.delete('iss');
+    expect(await reasonOf(complete(back))).toBe('connection_inactive');
+    expect(evil.requests.filter(({ path }) => path === '/token')).toEqual([]);
+    const own = oauth.allow(honest.authorizeUrl ?? '');
+    own.searchParams.delete('iss');
+    expect(await reasonOf(complete(own, stage.owner, { redirectKey: '' }))).toBe('connection_inactive');
+    expect(await reasonOf(complete(own))).toBe('none');
+    await evil.close();
+  });
+
   test('uses the client of the owner, else the metadata document of this installation, else registers', async () => {
     const clientOf = (made: { authorizeUrl?: string | undefined }) =>
       new URL(made.authorizeUrl ?? '').searchParams.get('client_id');
@@ -157,6 +188,11 @@ describe('an authorization', () => {
     oauth.metadata = { ...oauth.metadata, client_id_metadata_document_supported: true };
     const document = await create({ name: 'cimd' });
     expect(clientOf(document)).toBe('https://wiki.example.com/.well-known/oauth-client/mcp.json');
+    expect(registered()).toBe(1);
+    oauth.metadata = { ...oauth.metadata, authorization_response_iss_parameter_supported: false };
+    expect(clientOf(await create({ name: 'cimd without iss' }))).toMatch(/\/oauth-client\/mcp\/[\w-]{22}\.json$/);
+    const mine = new URL((await create({ auth, name: 'own without iss' })).authorizeUrl ?? '').searchParams;
+    expect(mine.get('redirect_uri')).toBe('https://wiki.example.com/auth/mcp/callback');
     expect(registered()).toBe(1);
   });
 

@@ -20,7 +20,7 @@ import {
 } from './oauth.js';
 import type { McpParts } from './parts.js';
 import { unseal } from './secrets.js';
-import { redeemCode, storeGrant } from './tokens.js';
+import { OTHER_SERVER, redeemCode, storeGrant } from './tokens.js';
 
 /**
  * The answers of authorization servers, by request. A handler may run again, and must neither register a second client
@@ -93,7 +93,7 @@ export async function completeAuthorization(
  */
 async function redeem(
   parts: McpParts,
-  { state, code, iss, error }: CompleteMcpAuthorizationRequest,
+  { state, code, iss, error, redirectKey }: CompleteMcpAuthorizationRequest,
   caller: CallContext['caller'],
 ): Promise<Redeemed> {
   const authorization = await parts.mcpAuthorizations.get(authorizationId(state));
@@ -106,6 +106,7 @@ async function redeem(
   if (error !== '' || code === '') throw McpAuthorizationFailed({ why: errorCode(error) });
   if ((authorization.claimedUntil ?? '') > now) throw ExpiredLink();
   const pending = unseal<PendingAuthorization>(parts.envelope, authorization, authorization.sealed);
+  if ((pending.redirectKey ?? '') !== redirectKey) throw McpAuthorizationFailed({ why: OTHER_SERVER });
   const claimed = await claim(parts, authorization);
   const tokens = await redeemCode(parts, server, pending, { code, iss: iss === '' ? undefined : iss }).catch(caught);
   if (tokens instanceof McpFailure) await release(parts, claimed);

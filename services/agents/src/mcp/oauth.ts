@@ -15,13 +15,15 @@ import { seal, secretsOf } from './secrets.js';
 /** Path that authorization servers redirect people to. */
 const CALLBACK_PATH = '/auth/mcp/callback';
 /** Path of the document that describes this client to authorization servers; its URL is the id of the client. */
-const CLIENT_DOCUMENT_PATH = '/.well-known/oauth-client/mcp.json';
+const CLIENT_DOCUMENT_PATH = '/.well-known/oauth-client/mcp';
 
 /** An authorization server as it describes itself, and this client's registration there. */
 export interface Registration {
   readonly issuer: string;
   readonly metadata?: AuthorizationServerMetadata | undefined;
   readonly client: OAuthClientInformationMixed;
+  /** What is added to the paths of the redirect and the client document; see `redirectKeyOf`. */
+  readonly redirectKey?: string | undefined;
   /** The resource that the tokens are for (RFC 8707). */
   readonly resource: string;
 }
@@ -40,7 +42,32 @@ export interface StartedAuthorization {
 
 type OAuthParts = Pick<McpParts, 'mcpGuard' | 'envelope' | 'settings' | 'mcpClients' | 'store'>;
 
-export const redirectUri = ({ settings }: Pick<McpParts, 'settings'>): string => settings.publicUrl + CALLBACK_PATH;
+/** Returns the redirect URI with a key; the common one without. */
+export const redirectUri = ({ settings }: Pick<McpParts, 'settings'>, key = ''): string =>
+  settings.publicUrl + CALLBACK_PATH + suffixOf(key);
+
+const suffixOf = (key: string): string => (key === '' ? '' : `/${key}`);
+
+/** Returns whether an authorization server names itself in its redirects (RFC 9207). */
+const namesItself = (metadata: AuthorizationServerMetadata | undefined): boolean =>
+  (metadata as { readonly authorization_response_iss_parameter_supported?: boolean } | undefined)
+    ?.authorization_response_iss_parameter_supported === true;
+
+/**
+ * Returns what distinguishes the redirect URI of an authorization server. One that does not name itself in its redirects
+ * has a redirect URI of its own, as otherwise an attacker's server could send people on to it, and be sent its code
+ * (RFC 9700, 4.4). A client that the owner has registered there knows the common one only.
+ */
+function redirectKeyOf(
+  { auth }: McpServerRecord,
+  issuer: string,
+  metadata: AuthorizationServerMetadata | undefined,
+): string {
+  if (namesItself(metadata) || auth.clientId !== undefined) return '';
+  return createHash('sha256').update(issuer).digest('base64url').slice(0, REDIRECT_KEY_LENGTH);
+}
+
+const REDIRECT_KEY_LENGTH = 22;
 
 /** Creates a guarded connection to an authorization server. */
 export function oauthHttp(guard: Guard, timeoutMs: number): McpHttp {
@@ -65,18 +92,20 @@ export async function beginAuthorization(parts: OAuthParts, server: McpServerRec
     const issuer = metadata?.issuer ?? found.authorizationServerUrl;
     const resource = resourceOf(server.url, found.resourceMetadata?.resource);
     const scope = scopeOf(server, asked, found.resourceMetadata?.scopes_supported);
+    const redirectKey = redirectKeyOf(server, issuer, metadata);
     const client = await clientFor(parts, server, {
-      ...{ url: found.authorizationServerUrl, issuer, metadata, scope, http },
+      ...{ url: found.authorizationServerUrl, issuer, metadata, redirectKey, scope, http },
     });
     const state = randomBytes(32).toString('base64url');
     const { authorizationUrl, codeVerifier } = await startAuthorization(found.authorizationServerUrl, {
       ...(metadata !== undefined && { metadata }),
-      ...{ clientInformation: client, redirectUrl: redirectUri(parts), state, resource },
+      ...{ clientInformation: client, redirectUrl: redirectUri(parts, redirectKey), state, resource },
       ...(scope !== undefined && { scope }),
     });
     // People open this page, so the same rules apply to it as to URLs that the server calls itself.
     guard.check(authorizationUrl.href);
-    const pending = { issuer, metadata: metadata && neededOf(metadata), client, resource, codeVerifier };
+    const registration = { issuer, metadata: metadata && neededOf(metadata), client, redirectKey, resource };
+    const pending = { ...registration, codeVerifier };
     return { url: authorizationUrl.href, state, pending };
   } catch (error) {
     throw await oauthFailure(error, http);
@@ -132,6 +161,7 @@ interface Place {
   readonly url: string;
   readonly issuer: string;
   readonly metadata: AuthorizationServerMetadata | undefined;
+  readonly redirectKey: string;
   readonly scope: string | undefined;
   readonly http: McpHttp;
 }
@@ -143,7 +173,7 @@ interface Place {
 async function clientFor(
   parts: OAuthParts,
   server: McpServerRecord,
-  { url, issuer, metadata, scope, http }: Place,
+  { url, issuer, metadata, redirectKey, scope, http }: Place,
 ): Promise<OAuthClientInformationMixed> {
   const { clientId } = server.auth;
   if (clientId !== undefined) {
@@ -152,13 +182,14 @@ async function clientFor(
   }
   const { publicUrl } = parts.settings;
   if (metadata?.client_id_metadata_document_supported === true && publicUrl.startsWith('https:')) {
-    return { client_id: publicUrl + CLIENT_DOCUMENT_PATH };
+    return { client_id: `${publicUrl}${CLIENT_DOCUMENT_PATH}${suffixOf(redirectKey)}.json` };
   }
   const { registerClient } = await loadLibrary();
-  return registeredClient(parts, server, { issuer, redirectUri: redirectUri(parts) }, () =>
+  const redirect = redirectUri(parts, redirectKey);
+  return registeredClient(parts, server, { issuer, redirectUri: redirect }, () =>
     registerClient(url, {
       ...(metadata !== undefined && { metadata }),
-      clientMetadata: clientMetadata(publicUrl),
+      clientMetadata: clientMetadata(publicUrl, redirect),
       ...(scope !== undefined && { scope }),
       fetchFn: http.fetch,
     }),
@@ -166,11 +197,11 @@ async function clientFor(
 }
 
 /** Returns the metadata that describe this client to authorization servers. */
-function clientMetadata(publicUrl: string) {
+function clientMetadata(publicUrl: string, redirect: string) {
   return {
     client_name: 'Commonplace',
     client_uri: publicUrl,
-    redirect_uris: [publicUrl + CALLBACK_PATH],
+    redirect_uris: [redirect],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
@@ -180,14 +211,13 @@ function clientMetadata(publicUrl: string) {
 /** Returns the part of an authorization server's metadata that later requests need. */
 function neededOf(metadata: AuthorizationServerMetadata): AuthorizationServerMetadata {
   const { issuer, authorization_endpoint, token_endpoint, response_types_supported } = metadata;
-  const { token_endpoint_auth_methods_supported, authorization_response_iss_parameter_supported } = metadata as {
+  const { token_endpoint_auth_methods_supported } = metadata as {
     readonly token_endpoint_auth_methods_supported?: string[];
-    readonly authorization_response_iss_parameter_supported?: boolean;
   };
   return {
     ...{ issuer, authorization_endpoint, token_endpoint, response_types_supported },
     ...(token_endpoint_auth_methods_supported && { token_endpoint_auth_methods_supported }),
-    ...(authorization_response_iss_parameter_supported && { authorization_response_iss_parameter_supported }),
+    ...(namesItself(metadata) && { authorization_response_iss_parameter_supported: true }),
   } as AuthorizationServerMetadata;
 }
 

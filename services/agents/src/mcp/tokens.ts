@@ -27,6 +27,8 @@ type TokenParts = Pick<McpParts, 'mcpGrants' | 'mcpClients' | 'envelope' | 'stor
 const SPARE_MS = 30_000;
 const POLL_MS = 100;
 
+export const OTHER_SERVER = 'The authorization comes from another server.';
+
 /** Returns the id of a person's grant for a server, for one issuer and one resource. */
 function grantId(
   serverId: string,
@@ -46,10 +48,11 @@ export async function redeemCode(
   { code, iss }: { readonly code: string; readonly iss: string | undefined },
 ): Promise<OAuthTokens> {
   const http = oauthHttp(await parts.mcpGuard.of(tenant), TOKEN_MS);
-  const { issuer, metadata, client, resource, codeVerifier } = pending;
+  const { issuer, metadata, client, resource, codeVerifier, redirectKey } = pending;
+  const redirect = redirectUri(parts, redirectKey);
   // The library compares the issuer only if there is metadata, which old servers do not have.
   if (metadata === undefined && iss !== undefined && iss !== issuer) {
-    throw new McpFailure('auth', 'The authorization comes from another server.');
+    throw new McpFailure('auth', OTHER_SERVER);
   }
   try {
     const { exchangeAuthorization } = await loadLibrary();
@@ -57,12 +60,12 @@ export async function redeemCode(
       ...(metadata !== undefined && { metadata }),
       ...{ clientInformation: client, authorizationCode: code, codeVerifier, resource, fetchFn: http.fetch },
       ...(iss !== undefined && { iss }),
-      redirectUri: redirectUri(parts),
+      redirectUri: redirect,
     });
-    await keepClient(parts, serverId, issuer, redirectUri(parts));
+    await keepClient(parts, serverId, issuer, redirect);
     return tokens;
   } catch (error) {
-    if ((await codeOf(error)) === UNKNOWN_CLIENT) await forgetClient(parts, serverId, issuer, redirectUri(parts));
+    if ((await codeOf(error)) === UNKNOWN_CLIENT) await forgetClient(parts, serverId, issuer, redirect);
     throw await oauthFailure(error, http);
   }
 }
@@ -73,10 +76,10 @@ export async function storeGrant(
   work: UnitOfWork,
   { id: serverId, tenant, url }: Pick<McpServerRecord, 'id' | 'tenant' | 'url'>,
   userId: string,
-  { issuer, metadata, client, resource }: PendingAuthorization,
+  { codeVerifier: _, ...registration }: PendingAuthorization,
   tokens: OAuthTokens,
 ): Promise<void> {
-  const registration = { issuer, metadata, client, resource };
+  const { issuer, resource } = registration;
   const id = grantId(serverId, userId, registration);
   for (const other of await mcpGrants.find({ where: { serverId, userId }, limit: 10 })) work.remove(mcpGrants, other);
   const now = new Date().toISOString();
@@ -174,7 +177,7 @@ async function refreshAs(
   { registration, scope }: GrantSecrets,
   refreshToken: string,
 ): Promise<string> {
-  const { issuer, metadata, client, resource } = registration;
+  const { issuer, metadata, client, redirectKey, resource } = registration;
   const http = oauthHttp(guard, TOKEN_MS);
   let tokens: OAuthTokens;
   try {
@@ -186,7 +189,7 @@ async function refreshAs(
   } catch (error) {
     const code = await codeOf(error);
     const isOver = code !== undefined && FINAL.has(code);
-    if (code === UNKNOWN_CLIENT) await forgetClient(parts, grant.serverId, issuer, redirectUri(parts));
+    if (code === UNKNOWN_CLIENT) await forgetClient(parts, grant.serverId, issuer, redirectUri(parts, redirectKey));
     await endRefresh(parts, grant, isOver ? { isRevoked: true } : {});
     if (isOver) throw askAgain();
     const failure = await oauthFailure(error, http);
