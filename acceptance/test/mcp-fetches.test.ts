@@ -78,10 +78,11 @@ const probed = () =>
 
 /** Returns from the authorization server, like the browser of the owner. */
 async function comeBack(authorizeUrl: string): Promise<number> {
-  const state = new URL(authorizeUrl).searchParams.get('state') ?? '';
-  const query = new URLSearchParams({ state, code: 'code', iss: hostile.origin });
+  const asked = new URL(authorizeUrl).searchParams;
+  const query = new URLSearchParams({ state: asked.get('state') ?? '', code: 'code', iss: hostile.origin });
+  const { pathname } = new URL(asked.get('redirect_uri') ?? '');
   const headers = { cookie: owner.session.cookie };
-  return (await fetch(`${system.baseUrl}/auth/mcp/callback?${query}`, { headers, redirect: 'manual' })).status;
+  return (await fetch(`${system.baseUrl}${pathname}?${query}`, { headers, redirect: 'manual' })).status;
 }
 
 test('a server without private addresses receives all requests of OAuth', async () => {
