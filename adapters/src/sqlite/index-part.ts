@@ -105,8 +105,9 @@ export interface Element {
 export function elementInOrder<T>(shape: TableShape, where: Where<T>, order: readonly string[]): Element | undefined {
   if (!isById(order)) return undefined;
   for (const [field, entry] of Object.entries(where) as [string, Condition | undefined][]) {
+    if (!shape.many.has(field)) continue;
     const { contains, ...others } = entry ?? {};
-    if (!shape.many.has(field) || contains === undefined || !isEmpty(others)) continue;
+    if (contains === undefined || !isEmpty(others)) continue;
     const rest = { ...where, [field]: undefined };
     const hasId = (rest as { readonly id?: unknown }).id !== undefined;
     return hasId || splitByIndex(shape, rest, []) !== undefined ? undefined : { field, value: contains };
