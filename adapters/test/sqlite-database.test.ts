@@ -59,6 +59,28 @@ describe('the database', () => {
     await other.close();
   });
 
+  test('completes a collection of which another process has created a part meanwhile', async () => {
+    const other = await openSqliteDatabase({ file: join(folder, 'new', 'a.db') });
+    const part: CollectionSpec<Note> = { name: 'later', indexes: [] };
+    const whole: CollectionSpec<Note> = {
+      name: 'later',
+      indexes: [{ fields: ['title'] }, { fields: ['tags'], many: true }],
+    };
+    const before = await other.store('unit').collection(part);
+    const unit = other.store('unit').begin();
+    unit.insert(before, { id: 'a', title: 'a', tags: ['x'] });
+    await unit.commit();
+    const records = await database.store('unit').collection(whole);
+    for (const where of [{ title: 'a' }, { tags: { contains: 'x' } }]) {
+      expect((await records.find({ where, limit: 10 })).map(({ id }) => id)).toEqual(['a']);
+    }
+    await other.close();
+    const reader = openConnection(join(folder, 'new', 'a.db'), { readOnly: true });
+    const names = reader.all("SELECT name FROM sqlite_master WHERE tbl_name = 'unit__later'").map(([name]) => name);
+    reader.close();
+    expect(names).toEqual(expect.arrayContaining(['unit__later__index__title', 'unit__later__tags__insert']));
+  });
+
   test('searches for a text in another thread, and finds what was just committed', async () => {
     await insert('abc');
     // A thread answers by a message, which no microtask brings; what this thread reads is there after a few of them.

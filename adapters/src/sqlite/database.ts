@@ -118,7 +118,7 @@ function createDatabase(
   }
 
   function store(service: string): Store {
-    const collections = services.get(service) ?? { tables: new Map(), making: new Map() };
+    const collections = services.get(service) ?? { tables: new Map(), making: new Map(), complete: new Map() };
     services.set(service, collections);
     return createSqliteStore(service, collections, { reader, scanner, hub, cache, schema });
   }

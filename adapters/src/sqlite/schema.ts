@@ -71,8 +71,8 @@ export interface KnownSchema {
   /** Returns the names of a table, its indexes and its triggers. */
   namesOf(table: string): ReadonlySet<string>;
   columnsOf(table: string): ReadonlySet<string>;
-  /** Reads the schema of a table again. */
-  reread(table: string): void;
+  /** Has the schema of a table read again when it is next asked for. */
+  forget(table: string): void;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -90,14 +90,24 @@ export function createKnownSchema(reader: Connection): KnownSchema {
     names: byTable('SELECT tbl_name, name FROM sqlite_master'),
     columns: byTable(`SELECT m.name, x.name FROM sqlite_master m, pragma_table_xinfo(m.name) x WHERE m.type = 'table'`),
   };
+  const forgotten = new Set<string>();
   const only = (sql: string, table: string) => new Set(reader.all(sql, [table]).map(([name]) => String(name)));
+  /** Each change of the schema makes SQLite parse all of it for the next read, so tables are read as late as possible. */
+  function read(table: string): void {
+    if (!forgotten.delete(table)) return;
+    all.names.set(table, only('SELECT name FROM sqlite_master WHERE tbl_name = ?', table));
+    all.columns.set(table, only('SELECT name FROM pragma_table_xinfo(?)', table));
+  }
   return {
-    namesOf: (table) => all.names.get(table) ?? NONE,
-    columnsOf: (table) => all.columns.get(table) ?? NONE,
-    reread(table) {
-      all.names.set(table, only('SELECT name FROM sqlite_master WHERE tbl_name = ?', table));
-      all.columns.set(table, only('SELECT name FROM pragma_table_xinfo(?)', table));
+    namesOf(table) {
+      read(table);
+      return all.names.get(table) ?? NONE;
     },
+    columnsOf(table) {
+      read(table);
+      return all.columns.get(table) ?? NONE;
+    },
+    forget: (table) => void forgotten.add(table),
   };
 }
 
@@ -113,16 +123,14 @@ export function missingSchema<T extends StoredRecord>(
   const { table } = shape;
   const there = known.namesOf(table);
   const statements: string[] = [];
-  // Neither id nor version has a type, so that SQLite does not convert values that it compares with them.
-  if (!there.has(table)) {
-    statements.push(
-      `CREATE TABLE IF NOT EXISTS ${table} (id PRIMARY KEY NOT NULL, version NOT NULL, doc TEXT NOT NULL)`,
-    );
-  }
   const columns = known.columnsOf(table);
-  for (const field of shape.columns) {
-    if (columns.has(columnOf(field))) continue;
-    statements.push(`ALTER TABLE ${table} ADD COLUMN ${columnOf(field)} AS (${fieldExpression(field)}) VIRTUAL`);
+  const missing = [...shape.columns].filter((field) => !columns.has(columnOf(field))).map(columnDefinition);
+  if (there.has(table)) {
+    statements.push(...missing.map((definition) => `ALTER TABLE ${table} ADD COLUMN ${definition}`));
+  } else {
+    // Neither id nor version has a type, so that SQLite does not convert values that it compares with them.
+    const fixed = ['id PRIMARY KEY NOT NULL', 'version NOT NULL', 'doc TEXT NOT NULL'];
+    statements.push(`CREATE TABLE IF NOT EXISTS ${table} (${[...fixed, ...missing].join(', ')})`);
   }
   const indexes = spec.indexes.filter(isOverColumns).map((index) => indexOf(table, index));
   for (const { name, sql } of indexes) if (!there.has(name)) statements.push(sql);
@@ -138,6 +146,8 @@ export function missingSchema<T extends StoredRecord>(
   }
   return statements;
 }
+
+const columnDefinition = (field: string): string => `${columnOf(field)} AS (${fieldExpression(field)}) VIRTUAL`;
 
 /**
  * Returns an index's name and statement. Every index that is not unique ends with the id, so that the order that it

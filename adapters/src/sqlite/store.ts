@@ -18,6 +18,8 @@ export interface OpenCollections {
   readonly tables: Map<string, string>;
   /** Creation of missing tables and indexes, which runs sequentially for each collection. */
   readonly making: Map<string, Promise<void>>;
+  /** The specs by which collections were completed last, so that the schema need not be read again for them. */
+  readonly complete: Map<string, unknown>;
 }
 
 export interface StoreContext {
@@ -29,7 +31,11 @@ export interface StoreContext {
 }
 
 /** Creates the store of one service. Its tables begin with the service's name. */
-export function createSqliteStore(service: string, { tables, making }: OpenCollections, context: StoreContext): Store {
+export function createSqliteStore(
+  service: string,
+  { tables, making, complete }: OpenCollections,
+  context: StoreContext,
+): Store {
   const { reader, scanner, hub, cache, schema } = context;
   const place = { system: 'sqlite', service, synchronous: true };
   const observed = observeCommits(place);
@@ -43,14 +49,17 @@ export function createSqliteStore(service: string, { tables, making }: OpenColle
 
   async function make<T extends StoredRecord>(shape: TableShape, spec: CollectionSpec<T>): Promise<void> {
     await making.get(spec.name)?.catch(() => {});
-    if (missingSchema(schema, shape, spec).length === 0) return;
-    // A command next to the running system may have created the table since the schema was read, or be creating it now.
+    if (complete.get(spec.name) === spec) return;
     for (let attempt = 1; ; attempt++) {
-      schema.reread(shape.table);
       const missing = missingSchema(schema, shape, spec);
       if (missing.length === 0) return;
+      // A command next to the running system may have created parts since the schema was read, or be creating them now.
+      // Then a statement fails, and the next attempt knows what there is.
+      schema.forget(shape.table);
       try {
         await hub.queue.commit(missing.map(plainStep));
+        complete.set(spec.name, spec);
+        return;
       } catch (error) {
         if (attempt === MAX_ATTEMPTS) throw error;
       }
