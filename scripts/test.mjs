@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { root } from './build.mjs';
+import { recordSeconds } from './jest/seconds.mjs';
 import { quickFolder } from './memory.mjs';
 
 /** Memory in bytes that must be free. It is far more than tests use at a time. */
@@ -15,15 +16,16 @@ const MAX_REPEATED = 20;
 /** Number of repetitions of a failed file. */
 const MORE_ATTEMPTS = 2;
 
-const USAGE = `node scripts/test.mjs [--browser | --servers] [part of a file's path…]
+const USAGE = `node scripts/test.mjs [--browser | --servers] [--record] [part of a file's path…]
 
 Runs the built tests whose files' paths contain one of the given parts, or all of them.
 
   --browser  the tests that need Chromium
   --servers  the tests that need MongoDB and NATS, and the end-to-end suites on a mesh
+  --record   writes how long the longest files take, by which a new machine orders them
   --help     prints this text
 `;
-const OPTIONS = ['--browser', '--servers'];
+const OPTIONS = ['--browser', '--servers', '--record'];
 
 const unknown = process.argv.slice(2).find((word) => word.startsWith('--') && !OPTIONS.includes(word));
 if (unknown !== undefined) {
@@ -84,6 +86,8 @@ if (sums === undefined) {
   console.log('0 passed, 1 failed');
   process.exit(1);
 }
+// Files that run on servers take other times, and have an order of their own.
+if (process.argv.includes('--record') && !servers) recordSeconds(sums.testResults);
 
 // On a busy machine, a correct test can fail. If only few files fail, each is repeated separately, and files that then
 // pass are listed, so that unreliable tests become known and can be fixed.
