@@ -1,13 +1,16 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Place, STANDING, STANDING_URL, type StandingName } from './standing.js';
-import { type OwnSystem, type Settings, startSystem } from './system.js';
+import { mode, type OwnSystem, type Settings, startSystem } from './system.js';
 
 /** State that setup and teardown share. It is on the global object, because jest loads each of them separately. */
 export const shared = globalThis as { endStanding?: () => Promise<void> };
 
-/** Milliseconds for which a system without users keeps running, because the next suite often needs it soon. */
-const LINGER_MS = 10_000;
+/**
+ * Milliseconds for which a system without users keeps running, because the next suite often needs it soon. One process
+ * that is at rest costs less than another start; a mesh has many.
+ */
+const LINGER_MS = mode === 'mesh' ? 10_000 : 10 * 60_000;
 
 interface Standing {
   /** Adds a user of the system. The first user starts it. Returns the facts about the system as JSON. */
