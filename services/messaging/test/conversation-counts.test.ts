@@ -1,3 +1,3 @@
 import { countContract } from './count-contract.js';
 
-countContract('SQLite', { operations: 500, messages: 40 }, async () => ({ store: undefined, close: async () => {} }));
+countContract('SQLite', { operations: 500, messages: 10 }, async () => ({ store: undefined, close: async () => {} }));

@@ -12,7 +12,7 @@ const SEED = Number(process.env.COMMONPLACE_MODEL_SEED ?? 20261123);
 export interface CountSample {
   /** Random operations. */
   readonly operations: number;
-  /** Messages of each of fifty writers. */
+  /** Messages of each of fifty writers, of which each is a notification of the others. */
   readonly messages: number;
 }
 
@@ -29,10 +29,11 @@ const RETENTIONS = [undefined, 2, undefined, 5];
 /** Tests on every store that numbers and counts equal those of a model after each of many random operations. */
 export function countContract(
   name: string,
-  { operations: usual, messages: each }: CountSample,
+  { operations: usual, messages }: CountSample,
   open: () => Promise<CountHarness>,
 ): void {
   const count = effort(usual);
+  const each = effort(messages);
   describe(`counts on ${name}`, () => {
     let stage: TalkStage;
     let harness: CountHarness;
