@@ -96,7 +96,7 @@ test('replacing all blocks keeps no ids, and takes no quadratic time', () => {
 });
 
 describe('a deadline', () => {
-  const deriver = openDeriver({ documentThreads: 2, documentSeconds: 5, documentsWaiting: 2 });
+  const deriver = openDeriver({ documentThreads: 2, documentSeconds: 3, documentsWaiting: 2 });
   afterAll(() => deriver.close());
   const endless = { format: 'markdown', text: fill('[', 60_000).concat('\n\n').repeat(80) } as const;
   const long = { format: 'markdown', text: fill('word ', 2000) } as const;
@@ -107,7 +107,7 @@ describe('a deadline', () => {
     const refusal = expect(read('slow', endless)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       reason: 'document_too_complex',
-      details: { limit_seconds: 5, setting: 'COMMONPLACE_DOCUMENT_SECONDS' },
+      details: { limit_seconds: 3, setting: 'COMMONPLACE_DOCUMENT_SECONDS' },
     });
     const again = [read('slow', endless), read('slow', endless)].map((one) => expect(one).rejects.toBeDefined());
     await expect(read('slow', endless)).rejects.toMatchObject({ reason: 'concurrency_limited', details: { limit: 2 } });
