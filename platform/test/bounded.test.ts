@@ -298,7 +298,7 @@ describe('work for a call', () => {
       methods,
     });
     const channel = openGrpcChannel(() => `127.0.0.1:${there.port}`, peers);
-    await channel.client(contracts.index).countResources({ workspaceIds: [] }, options());
+    await channel.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, options());
     await channel.close();
     await there.close(1000);
     begin('done');

@@ -32,7 +32,7 @@ test.each([
   ['grpc', gone],
 ])('%s: a missing peer is unavailable', async (_, channel) => {
   const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
-  const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
+  const asked = channel.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, options);
   await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'service_unavailable' });
 });
 
@@ -58,7 +58,10 @@ test('grpc: an answer of a busy process reports its utilization', async () => {
   const ask = () =>
     channel
       .client(contracts.index)
-      .countResources({ workspaceIds: [] }, { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 });
+      .countResources(
+        { workspaceIds: [], readableIds: [] },
+        { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 },
+      );
   await ask();
   await ask();
   expect(channel.takeUtilization()).toBeGreaterThan(0.5);

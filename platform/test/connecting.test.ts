@@ -39,7 +39,10 @@ test('calls do not wait for a process that hangs until their deadline, and are a
   const channel = openGrpcChannel(() => `127.0.0.1:${(front.address() as AddressInfo).port}`, peers);
   const client = channel.client(contracts.index);
   const ask = (withinMs = 600_000) =>
-    client.countResources({ workspaceIds: [] }, { metadata: { requestId: 'r' }, deadline: Date.now() + withinMs });
+    client.countResources(
+      { workspaceIds: [], readableIds: [] },
+      { metadata: { requestId: 'r' }, deadline: Date.now() + withinMs },
+    );
   const unavailable = { reason: 'service_unavailable', retryAfter: 1 };
 
   const late = expect(ask(100)).rejects.toMatchObject({ reason: 'timeout' });

@@ -43,7 +43,7 @@ async function replica(handler: (context: CallContext) => Promise<object>) {
   const idempotency = { id: 'the-key', fingerprint: 'the-request' };
   return (requestId: string) =>
     client.countResources(
-      { workspaceIds: [] },
+      { workspaceIds: [], readableIds: [] },
       { metadata: { requestId, idempotency }, deadline: Date.now() + 30_000 },
     );
 }

@@ -55,7 +55,7 @@ function ask(caller: string, tls: MeshTls | undefined): Promise<unknown> {
   });
   opened.push(channel);
   const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
-  return channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
+  return channel.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, options);
 }
 
 function issued(name: string, names: string[], by: Authority = authority, trusted?: Authority[]): MeshTls {
@@ -138,7 +138,7 @@ test('probes read health without a certificate, and nothing else', async () => {
   const channel = openGrpcChannel(() => `127.0.0.1:${port}`, createPeerTokens(Buffer.alloc(32), 'search'));
   opened.push(channel);
   const options = { metadata: { requestId: 'r' }, deadline: Date.now() + 30_000 };
-  const asked = channel.client(contracts.index).countResources({ workspaceIds: [] }, options);
+  const asked = channel.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, options);
   await expect(asked).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { reason: 'older_version' } });
 });
 

@@ -22,7 +22,9 @@ export const welcome = defineService({
       implementations: [],
       begin: async () => {
         const disclosure = disclosureOf(settings, host.dataDir);
-        await untilServed(() => host.client(contracts.index).countResources({ workspaceIds: [] }, host.systemCall()));
+        await untilServed(() =>
+          host.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, host.systemCall()),
+        );
         const request = {
           email: ownerEmail,
           name: 'Owner',

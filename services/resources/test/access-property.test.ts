@@ -166,6 +166,7 @@ async function compareLists(
   const listed = await ask({});
   const all = [...expected].sort();
   agree([person.name, 'list', listed], [person.name, 'list', { ids: all, total: all.length }]);
+  agree([person.name, 'count', await stage.count(caller, workspaceId)], [person.name, 'count', all.length]);
   const parent = model.live.find(({ id }) => all.includes(id) && model.nodes.some((one) => one.parent?.id === id));
   if (parent === undefined) return;
   const children = model.live.filter((one) => one.parent === parent && all.includes(one.id)).map(({ id }) => id);

@@ -232,6 +232,7 @@ async function compareLists(
 ): Promise<void> {
   const listed = await stage.list(caller, workspaceId).catch(() => ({ ids: [], total: 0 }));
   agree([who, 'list', listed], [who, 'list', { ids: expected, total: expected.length }]);
+  agree([who, 'count', await stage.count(caller, workspaceId)], [who, 'count', expected.length]);
   const filter = await stage.filter(caller, [workspaceId]).catch(() => undefined);
   const found = filter === undefined ? [] : entries.filter((entry) => admits(filter, entry)).map(({ id }) => id);
   agree([who, 'search', found.sort()], [who, 'search', expected]);

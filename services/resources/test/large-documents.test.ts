@@ -115,7 +115,7 @@ test('streams all entries in messages of limited size', async () => {
   expect(sizes.length).toBeGreaterThan(2);
   expect(Math.max(...sizes)).toBeLessThan(3_000_000);
   const { counts } = await world.index.countResources(
-    { workspaceIds: [world.workspaceId] },
+    { workspaceIds: [world.workspaceId], readableIds: [] },
     await world.stage.as(undefined),
   );
   expect(seen.size).toBe(counts[world.workspaceId]);

@@ -67,6 +67,8 @@ export interface SharingStage {
   ): ReturnType<Client<PermissionService>['getPermissions']>;
   ask(by: Caller, id: string, fields?: Partial<CreateAccessRequestRequest>, reply?: Reply): Promise<AccessRequest>;
   decide(by: Caller, id: string, fields: Partial<UpdateAccessRequestRequest>): Promise<AccessRequest>;
+  /** Returns the number of resources that a workspace shows a person. */
+  count(by: Caller, workspaceId: string): Promise<number>;
   filter(by: Caller, workspaceIds?: string[], metadata?: Metadata): ReturnType<Client<IndexService>['getSearchFilter']>;
   /** Publishes an event of tenancy, which invalidates caches of its data. */
   tell(verb: string, data?: Record<string, unknown>): Promise<void>;
@@ -136,6 +138,13 @@ export async function openSharingStage(
       ),
     decide: async (by, id, fields) =>
       requests.updateAccessRequest(UpdateAccessRequestRequest.fromPartial({ requestId: id, ...fields }), await as(by)),
+    async count(by, workspaceId) {
+      const { counts } = await index.countResources(
+        { workspaceIds: [workspaceId], readableIds: [workspaceId] },
+        await as(by),
+      );
+      return counts[workspaceId] ?? 0;
+    },
     filter: async (by, workspaceIds = [], metadata = {}) =>
       index.getSearchFilter(GetSearchFilterRequest.fromPartial({ workspaceIds }), await as(by, metadata)),
     tell: (verb, data = {}) => host.bus.publish([tenancyEvent(verb, data)]),

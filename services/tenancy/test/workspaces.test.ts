@@ -294,6 +294,25 @@ describe('listing', () => {
     await expect(list({ page: page(2, 0, 'junk') })).rejects.toMatchObject({ reason: 'invalid_pagination' });
   });
 
+  test('counts for members only what they can read, and everything for administrators', async () => {
+    const { id } = await world.createWorkspace(owner, { orgId });
+    const readable = async (by: Caller) => {
+      await world.getWorkspace(by, id);
+      return world.requests.countedReadable.at(-1);
+    };
+    const person = async (orgRole: OrgRole, role?: WorkspaceRole) => {
+      const { caller } = await world.join(owner, orgId, orgRole);
+      if (role !== undefined) await world.put(owner, id, caller, role);
+      return caller;
+    };
+    expect(await readable(owner)).toEqual([]);
+    expect(await readable(await person(OrgRole.ADMIN))).toEqual([]);
+    expect(await readable(await person(OrgRole.MEMBER, WorkspaceRole.ADMIN))).toEqual([]);
+    for (const role of [WorkspaceRole.EDITOR, WorkspaceRole.VIEWER, WorkspaceRole.GUEST]) {
+      expect(await readable(await person(OrgRole.MEMBER, role))).toEqual([id]);
+    }
+  });
+
   test('counts resources in one call, and omits the counts if that fails', async () => {
     const first = await world.createWorkspace(owner, { orgId });
     const second = await world.createWorkspace(owner, { orgId });

@@ -65,6 +65,7 @@ export interface World {
   readonly requests: {
     reassigned: { orgId: string; userId: string; toUserId: string }[];
     counted: string[][];
+    countedReadable: string[][];
     ungranted: { workspaceId: string; userId: string }[];
     grantsTransferred: { orgId: string; userId: string; toUserId: string }[];
     /** Ids of workspaces that templates were copied into. */
@@ -142,6 +143,7 @@ export async function openWorld(): Promise<World> {
   const requests: World['requests'] = {
     reassigned: [],
     counted: [],
+    countedReadable: [],
     ungranted: [],
     grantsTransferred: [],
     applied: [],
@@ -198,9 +200,10 @@ export async function openWorld(): Promise<World> {
     },
   });
   const index = fake(contracts.index, {
-    countResources: async ({ workspaceIds }) => {
+    countResources: async ({ workspaceIds, readableIds }) => {
       if (play.resourcesDown) throw Unavailable();
       requests.counted.push(workspaceIds);
+      requests.countedReadable.push(readableIds);
       return { counts: play.resources };
     },
     checkAccess: async ({ ids }, { caller }) => ({

@@ -104,7 +104,10 @@ export function createDriftCheck(parts: DriftParts): DriftCheck {
   const check: DriftCheck = {
     async quick(signal) {
       const held = await index.counts();
-      const { counts } = await resources.countResources({ workspaceIds: [...held.keys()] }, systemCall());
+      const { counts } = await resources.countResources(
+        { workspaceIds: [...held.keys()], readableIds: [] },
+        systemCall(),
+      );
       const miscounted = [...held].filter(([id, count]) => (counts[id] ?? 0) !== count);
       const sample = await index.sample(SAMPLE_SIZE);
       const differ = await differing(sample);

@@ -1,25 +1,25 @@
 import { type CallContext, sooner } from '@commonplace/kit/rpc';
 import { COUNTS_MS } from '../config.js';
+import { workspaceRoleAtLeast } from '../domain/roles.js';
 import type { Parts } from '../parts.js';
 import type { Workspace } from '../stores/workspaces.js';
 import type { WorkspaceCounts } from '../wire/workspace.js';
+import type { SeenWorkspace } from './seen.js';
 
 /**
  * Returns the counts of workspaces by id; undefined if resources cannot be counted at the moment, since workspaces
- * can be shown without them.
+ * can be shown without them. The resources are those that the caller can read. Administrators of the Org who have not
+ * joined a workspace are told the number of all.
  */
 export async function countWorkspaces(
   parts: Parts,
   context: CallContext,
-  workspaces: readonly Workspace[],
+  seen: readonly SeenWorkspace[],
 ): Promise<Map<string, WorkspaceCounts> | undefined> {
-  if (workspaces.length === 0) return new Map();
+  if (seen.length === 0) return new Map();
+  const workspaces = seen.map(({ workspace }) => workspace);
   const [resources, members] = await Promise.all([
-    countResources(
-      parts,
-      context,
-      workspaces.map(({ id }) => id),
-    ),
+    countResources(parts, context, seen),
     countMembers(parts, workspaces),
   ]);
   if (resources === undefined) return undefined;
@@ -28,17 +28,21 @@ export async function countWorkspaces(
 
 async function countResources(
   { index, log }: Parts,
-  { onward }: CallContext,
-  workspaceIds: string[],
+  { caller, onward }: CallContext,
+  seen: readonly SeenWorkspace[],
 ): Promise<Record<string, number> | undefined> {
   const deadline = Math.min(onward.deadline, Date.now() + COUNTS_MS);
+  const limited = seen.filter(({ role }) => role !== undefined && !workspaceRoleAtLeast(role, 'admin'));
+  const request = { workspaceIds: idsOf(seen), readableIds: idsOf(caller.agent === undefined ? limited : seen) };
   try {
-    return (await index.countResources({ workspaceIds }, sooner(onward, deadline))).counts;
+    return (await index.countResources(request, sooner(onward, deadline))).counts;
   } catch (error) {
     log.warn('workspace.uncounted', { request_id: onward.metadata.requestId, error });
     return undefined;
   }
 }
+
+const idsOf = (seen: readonly SeenWorkspace[]): string[] => seen.map(({ workspace }) => workspace.id);
 
 /**
  * Returns the number of members by workspace: people with their own membership and people included by `default_role`.

@@ -166,7 +166,9 @@ async function transferResources(
 ): Promise<number> {
   const { transferred } = await permissions.transferMemberGrants({ orgId, userId, toUserId }, onward);
   const counts =
-    workspaceIds.length === 0 ? {} : (await index.countResources({ workspaceIds: [...workspaceIds] }, onward)).counts;
+    workspaceIds.length === 0
+      ? {}
+      : (await index.countResources({ workspaceIds: [...workspaceIds], readableIds: [] }, onward)).counts;
   const elsewhere = Object.entries(transferred).filter(([workspaceId]) => !workspaceIds.includes(workspaceId));
   return [...Object.values(counts), ...elsewhere.map(([, count]) => count)].reduce((sum, count) => sum + count, 0);
 }

@@ -40,11 +40,7 @@ export function createWorkspaceHandlers(parts: Parts): WorkspaceMethods {
   }
 
   async function answer(seen: readonly SeenWorkspace[], context: CallContext) {
-    const counts = await countWorkspaces(
-      parts,
-      context,
-      seen.map(({ workspace }) => workspace),
-    );
+    const counts = await countWorkspaces(parts, context, seen);
     const archives = await latestArchives(parts, seen, context);
     return seen.map(({ workspace, role }) =>
       toWorkspace(workspace, role, counts?.get(workspace.id), archives.get(workspace.id)),

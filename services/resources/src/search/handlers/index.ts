@@ -13,6 +13,7 @@ import { visibleWhere } from '../../tree/visible.js';
 import { TYPES } from '../../wire.js';
 import { accessible } from '../accessible.js';
 import { checkReaders } from '../check-readers.js';
+import { countReadable } from '../count-readable.js';
 import { addFormerPlaces } from '../former-places.js';
 import type { SearchParts } from '../parts.js';
 import { partsAt } from '../parts-at.js';
@@ -54,8 +55,9 @@ export function createIndexHandlers(parts: SearchParts): Handlers<IndexService> 
       return { ...filter, ...(await matchingTags(parts, chosen, request)) };
     },
 
-    async countResources({ workspaceIds }) {
-      const counts = await parts.counters.ofWorkspaces(workspaceIds);
+    async countResources({ workspaceIds, readableIds }, context) {
+      const totals = await parts.counters.ofWorkspaces(workspaceIds);
+      const counts = new Map([...totals, ...(await countReadable(parts, totals, readableIds, context))]);
       return { counts: Object.fromEntries([...counts].filter(([, count]) => count > 0)) };
     },
 
