@@ -71,6 +71,7 @@ describe('values in a body', () => {
     ['a choice that there is not', { sort: 'size' }, 'sort', 'invalid_value'],
     ['a line that is too short', { name: ' a ' }, 'name', 'invalid_value'],
     ['a line that is too long', { name: 'abcdef' }, 'name', 'invalid_value'],
+    ['a line of which nothing can be seen', { name: '\u200b\u3164\u2800' }, 'name', 'invalid_value'],
     ['a line with a tab', { name: 'a\tb' }, 'name', 'invalid_value'],
     ['a line with a line separator', { name: 'a\u2028b' }, 'name', 'invalid_value'],
     ['a line with DEL', { name: 'a\u007fb' }, 'name', 'invalid_value'],

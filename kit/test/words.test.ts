@@ -1,4 +1,4 @@
-import { foldName, isLongerThan, normalize } from '@commonplace/kit/words';
+import { foldName, isBlank, isLongerThan, normalize, trimLine } from '@commonplace/kit/words';
 import { describe, expect, test } from '@jest/globals';
 
 describe('the length of a text', () => {
@@ -11,6 +11,29 @@ describe('the length of a text', () => {
     expect(isLongerThan('', -1)).toBe(true);
     expect(isLongerThan('a', Number.POSITIVE_INFINITY)).toBe(false);
   });
+});
+
+describe('a text of which nothing can be seen', () => {
+  test.each([
+    '',
+    ' \t\n\u00a0',
+    '\u200b\u200d\ufeff',
+    '\u00ad',
+    '\u3164\u115f',
+    '\u2800',
+    '\ufe0f',
+    '\u202e',
+    '\u{e0041}',
+  ])('is blank, and as a line empty: %j', (text) => {
+    expect([isBlank(text), trimLine(text)]).toEqual([true, '']);
+  });
+
+  test.each(['a', '\u0301', '👨‍👩‍👧', '❤️', 'ع‌لی', '\u0600', '🏴\u{e0067}\u{e007f}'])(
+    'is none with one character that can be seen: %j',
+    (text) => {
+      expect([isBlank(text), trimLine(` ${text}\n`)]).toEqual([false, text]);
+    },
+  );
 });
 
 describe('normalization', () => {

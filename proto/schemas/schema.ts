@@ -8,14 +8,18 @@ export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${na
 export const listOf = (items: Schema, bounds: Schema = {}): Schema => ({ type: 'array', items, ...bounds });
 export const line = (maxLength: number, others: Schema = {}): Schema => ({ type: 'string', maxLength, ...others });
 const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
-/** What `trim` removes in JavaScript, besides controls. */
-const BLANKS = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff';
+/**
+ * Characters below U+10000 that cannot be seen, besides controls: spaces, what Unicode lets programs ignore, and the empty
+ * braille cell. Not every language's patterns can name those above.
+ */
+const BLANKS =
+  ' \\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u202a-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufff8';
 /** Pattern of a single line of text: no control characters, no line or paragraph separators. */
 export const LINE = `^[^${CONTROLS}]*$`;
-/** Pattern of a line with more than blanks, which are removed at its ends. */
+/** Pattern of a line of which something can be seen. */
 export const FILLED_LINE = `^[^${CONTROLS}]*[^${CONTROLS}${BLANKS}][^${CONTROLS}]*$`;
 
-/** A line of text that has characters besides blanks. */
+/** A line of text of which something can be seen. */
 export const filledLine = (maxLength: number): Schema => line(maxLength, { minLength: 1, pattern: FILLED_LINE });
 export const whole = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
 

@@ -37,6 +37,7 @@ export const GERMAN: Messages = {
     'must have {most} items or fewer.': 'darf höchstens {most} Einträge haben.',
     'must not be in the list twice.': 'darf nicht zweimal in der Liste stehen.',
     'must have {least} items or more.': 'muss mindestens {least} Einträge haben.',
+    'must have a character that can be seen.': 'muss ein sichtbares Zeichen haben.',
     'must not have control characters.': 'darf keine Steuerzeichen haben.',
     '{count} fields are not valid.': '{count} Felder sind nicht gültig.',
     'This needs the scope {scope}.': 'Dafür ist der Scope {scope} nötig.',

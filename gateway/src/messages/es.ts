@@ -37,6 +37,7 @@ export const SPANISH: Messages = {
     'must have {most} items or fewer.': 'debe tener {most} elementos como máximo.',
     'must not be in the list twice.': 'no debe estar dos veces en la lista.',
     'must have {least} items or more.': 'debe tener {least} elementos como mínimo.',
+    'must have a character that can be seen.': 'debe tener un carácter visible.',
     'must not have control characters.': 'no debe tener caracteres de control.',
     '{count} fields are not valid.': '{count} campos no son válidos.',
     'This needs the scope {scope}.': 'Esto necesita el permiso {scope}.',

@@ -38,6 +38,7 @@ export const FRENCH: Messages = {
     'must have {most} items or fewer.': 'doit avoir {most} éléments au plus.',
     'must not be in the list twice.': 'ne doit pas figurer deux fois dans la liste.',
     'must have {least} items or more.': 'doit avoir {least} éléments au moins.',
+    'must have a character that can be seen.': 'doit avoir un caractère visible.',
     'must not have control characters.': 'ne doit pas avoir de caractères de contrôle.',
     '{count} fields are not valid.': '{count} champs ne sont pas valides.',
     'This needs the scope {scope}.': 'Cela demande la portée {scope}.',

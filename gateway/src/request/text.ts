@@ -1,4 +1,5 @@
 import { isUuid } from '@commonplace/kit/id';
+import { trimLine } from '@commonplace/kit/words';
 import type { Rules } from '@commonplace/proto/api/v1/access.js';
 import type { Convert } from './convert.js';
 
@@ -6,9 +7,13 @@ import type { Convert } from './convert.js';
 export function compileText(rules: Rules): Convert {
   const shape = compileShape(rules);
   const length = compileLength(rules);
+  const isFilled = (rules.required && !rules.mayBeEmpty) || rules.minLength > 0;
   return (value, param, faults) => {
     if (typeof value !== 'string') return faults.add(param, 'invalid_type', 'must be a string.');
-    const text = rules.line ? value.trim() : value;
+    const text = rules.line ? trimLine(value) : value;
+    if (isFilled && text === '' && value.trim() !== '') {
+      return faults.add(param, 'invalid_value', 'must have a character that can be seen.');
+    }
     if (text === '' && rules.required && !rules.mayBeEmpty) return faults.add(param, 'missing_field', 'is required.');
     const trouble = shape(text) ?? length(text) ?? characters(text, rules.line);
     return trouble === undefined ? text : faults.add(param, 'invalid_value', trouble);

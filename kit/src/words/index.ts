@@ -109,6 +109,19 @@ function betweenCharacters(text: string, place: number): number {
   return from + (near.containing(place - from)?.index ?? place - from);
 }
 
+/** Matches a character that can be seen: no space, none that Unicode lets programs ignore, no empty braille cell. */
+const VISIBLE = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Returns whether a text has nothing that can be seen. */
+export function isBlank(text: string): boolean {
+  return !VISIBLE.test(text);
+}
+
+/** Returns a line without white space at its ends; empty if nothing of it can be seen. */
+export function trimLine(text: string): string {
+  return isBlank(text) ? '' : text.trim();
+}
+
 /** Returns whether a text has more than `max` code points, in a time that does not depend on the length of the text. */
 export function isLongerThan(text: string, max: number): boolean {
   // A code point has one or two UTF-16 units.

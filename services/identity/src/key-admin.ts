@@ -2,7 +2,7 @@ import { isKnownScope, KNOWN_SCOPES } from '@commonplace/kit/auth';
 import { createEvent, type DomainEvent, OPERATOR } from '@commonplace/kit/events';
 import { homeOf } from '@commonplace/kit/id';
 import { type Collection, findEach, type Store } from '@commonplace/kit/store';
-import { foldEmail } from '@commonplace/kit/words';
+import { foldEmail, trimLine } from '@commonplace/kit/words';
 import type { Settings } from './config.js';
 import { deriveKeys } from './domain/secrets.js';
 import { keyFacts } from './events.js';
@@ -111,7 +111,7 @@ export async function openKeyAdmin(
     },
 
     async create({ email, name, scopes, expiresAt, org }) {
-      const label = name.trim();
+      const label = trimLine(name);
       if (label === '' || [...label].length > MAX_NAME_LENGTH || CONTROL.test(label))
         throw new OperatorError(`a key's name must have 1 to ${MAX_NAME_LENGTH} characters, and no control characters`);
       const unknown = scopes.find((scope) => !isKnownScope(scope));

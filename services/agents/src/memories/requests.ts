@@ -1,5 +1,6 @@
 import { type Fault, InsufficientRole, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { isBlank } from '@commonplace/kit/words';
 import type { UpdateMemoryRequest } from '@commonplace/proto/agents/v1/memory_service.js';
 import type { Parts } from '../parts.js';
 import { readableAmong } from '../readable.js';
@@ -26,7 +27,7 @@ export async function readableSources(
 
 /** Throws for a text that consists of white space. */
 export function requireText(content: string): void {
-  if (content.trim() === '') throw invalidField('content', 'invalid_value', 'content must not be empty.');
+  if (isBlank(content)) throw invalidField('content', 'invalid_value', 'content must not be empty.');
 }
 
 /** Returns the metadata of a request; undefined if there is none. Throws `invalid_value` if it is too large. */

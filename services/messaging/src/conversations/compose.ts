@@ -1,5 +1,6 @@
 import { InsufficientRole, invalidField, NotFound } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import { isBlank } from '@commonplace/kit/words';
 import { MentionType } from '@commonplace/proto/messaging/v1/message.js';
 import type { NewMention, NewMessageAttachment } from '@commonplace/proto/messaging/v1/message_service.js';
 import { tooManyItems, tooManyMentionsOfAll } from '../errors.js';
@@ -14,7 +15,7 @@ type ComposeParts = Pick<ConversationParts, 'settings' | 'members' | 'index' | '
 
 /** Throws `missing_field` for a message that has neither text nor attachments. */
 export function requireContent(text: string, resourceIds: readonly string[]): void {
-  if (text.trim() === '' && resourceIds.length === 0) {
+  if (isBlank(text) && resourceIds.length === 0) {
     throw invalidField('text', 'missing_field', 'is required, or an attachment.');
   }
 }

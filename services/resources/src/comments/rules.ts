@@ -1,6 +1,7 @@
 import type { Actor } from '@commonplace/kit/auth';
 import { AppError, invalidField } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
+import { isBlank } from '@commonplace/kit/words';
 import type { Comment } from './records.js';
 
 /** Maximum number of comments on one document, replies included. */
@@ -22,9 +23,9 @@ export function mentionsOf(named: readonly string[], given: readonly string[] = 
   throw new AppError('INVALID_ARGUMENT', 'too_many_items', message, { param: 'body' });
 }
 
-/** Throws `invalid_value` if a body contains only white space. */
+/** Throws `invalid_value` if a body contains nothing that can be seen. */
 export function requireWords(body: string): void {
-  if (body.trim() === '') throw invalidField('body', 'invalid_value', 'body must not be empty.');
+  if (isBlank(body)) throw invalidField('body', 'invalid_value', 'body must not be empty.');
 }
 
 /** The fields that record whether a thread is resolved; each of its comments has them. */

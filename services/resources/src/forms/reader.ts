@@ -1,6 +1,6 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isObject } from '@commonplace/kit/json';
-import { isLongerThan } from '@commonplace/kit/words';
+import { isLongerThan, trimLine } from '@commonplace/kit/words';
 
 /** Collects the faults of a form's configuration or of a submission. */
 export interface FormFaults {
@@ -59,7 +59,7 @@ export function readObject(given: Readonly<Record<string, unknown>>, param: stri
       const value = take(key);
       if (value === undefined) return required ? faults.add(at(key), 'missing_field', 'is required.') : undefined;
       if (typeof value !== 'string') return wrong(key, 'a string');
-      const text = value.trim();
+      const text = trimLine(value);
       if (text === '') return required ? faults.add(at(key), 'invalid_value', 'must not be empty.') : undefined;
       if (/\p{Cc}/u.test(text)) return faults.add(at(key), 'invalid_value', 'must have no control characters.');
       return isLongerThan(text, max) ? tooLong(key, max) : text;

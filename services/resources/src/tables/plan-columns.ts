@@ -1,6 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import { isObject } from '@commonplace/kit/json';
-import { isLongerThan } from '@commonplace/kit/words';
+import { isLongerThan, trimLine } from '@commonplace/kit/words';
 import { sameCell, takeCell } from './cells.js';
 import { choiceId } from './choices.js';
 import {
@@ -258,9 +258,10 @@ function readName(value: unknown, before: Column | undefined, param: string, fau
   const name = value === undefined ? before?.name : value;
   if (name === undefined) faults.add(`${param}.name`, 'missing_field', 'name is required.');
   else if (typeof name !== 'string') faults.add(`${param}.name`, 'invalid_type', 'must be a string.');
+  else if (name === before?.name) return name;
   else {
-    const trimmed = name.trim();
-    if (trimmed.length > 0 && !isLongerThan(trimmed, 255) && !/\p{Cc}/u.test(trimmed)) return trimmed;
+    const trimmed = trimLine(name);
+    if (trimmed !== '' && !isLongerThan(trimmed, 255) && !/\p{Cc}/u.test(trimmed)) return trimmed;
     faults.add(`${param}.name`, 'invalid_value', 'must have 1 to 255 characters, and no control characters.');
   }
   return '';

@@ -1,7 +1,7 @@
 import type { Fault } from '@commonplace/kit/errors';
 import { isObject } from '@commonplace/kit/json';
 import type { Breathe } from '@commonplace/kit/slices';
-import { isLongerThan } from '@commonplace/kit/words';
+import { isBlank, isLongerThan, trimLine } from '@commonplace/kit/words';
 import { MAX_DEPTH, MAX_METADATA_BYTES } from '../config.js';
 import type { NodeType } from '../domain/node.js';
 import { isContainer } from '../domain/tree.js';
@@ -165,7 +165,7 @@ function nameIn({ name }: Readonly<Record<string, unknown>>, param: string, comp
   if (name === undefined || name === null) complain(`${param}.name`, 'missing_field', 'name is required.');
   else if (typeof name !== 'string') complain(`${param}.name`, 'invalid_type', 'name must be a string.');
   else {
-    const line = name.trim();
+    const line = trimLine(name);
     if (line !== '' && !isLongerThan(line, 255) && !/\p{Cc}/u.test(line)) return line;
     complain(`${param}.name`, 'invalid_value', 'name must have 1 to 255 characters, and no control characters.');
   }
@@ -188,7 +188,7 @@ function metadataIn(
 
 function tagsIn({ tags }: Readonly<Record<string, unknown>>, param: string, complain: Complain): string[] {
   if (tags === undefined || tags === null) return [];
-  const named = (tag: unknown) => typeof tag === 'string' && tag.trim() !== '' && !isLongerThan(tag, MAX_TAG_CHARS);
+  const named = (tag: unknown) => typeof tag === 'string' && !isBlank(tag) && !isLongerThan(tag, MAX_TAG_CHARS);
   if (Array.isArray(tags) && tags.length <= MAX_TAGS && tags.every(named)) return tags.map((tag: string) => tag.trim());
   complain(
     `${param}.tags`,

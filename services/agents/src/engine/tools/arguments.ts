@@ -1,5 +1,5 @@
 import { isUuid } from '@commonplace/kit/id';
-import { isLongerThan } from '@commonplace/kit/words';
+import { isBlank, isLongerThan } from '@commonplace/kit/words';
 import { type Arguments, InvalidArguments } from './tool.js';
 
 /**
@@ -21,7 +21,7 @@ export function optionalText(args: Arguments, name: string, max: number): string
 
 export function requiredText(args: Arguments, name: string, max: number): string {
   const value = optionalText(args, name, max);
-  if (value === undefined || value.trim() === '') throw new InvalidArguments(`${name} must be a text.`);
+  if (value === undefined || isBlank(value)) throw new InvalidArguments(`${name} must be a text.`);
   return value;
 }
 

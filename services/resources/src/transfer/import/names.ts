@@ -1,4 +1,4 @@
-import { foldName } from '@commonplace/kit/words';
+import { foldName, trimLine } from '@commonplace/kit/words';
 import type { TransferParts } from '../parts.js';
 
 /** Maximum length of a name in code points. */
@@ -10,7 +10,7 @@ const MAX_SUFFIXES = 1000;
 /** Returns a valid resource name: `Untitled` for an empty one, and a cut one with a warning if it is too long. */
 export function fittingName(name: string, warnings: string[]): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name has none of
-  const line = name.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
+  const line = trimLine(name.replace(/[\u0000-\u001f\u007f]+/g, ' '));
   const points = [...line];
   if (points.length === 0) return NAMELESS;
   if (points.length <= MAX_NAME_CHARS) return line;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { isObject } from '@commonplace/kit/json';
-import { isLongerThan } from '@commonplace/kit/words';
+import { isBlank, isLongerThan } from '@commonplace/kit/words';
 import { decode } from '../../../media/charset.js';
 import { type Bundle, ImportFault } from '../port.js';
 import { refuseDeep } from './deep.js';
@@ -34,7 +34,7 @@ export const oneLine = (text: string): string => text.replace(/[\s\u00a0]+/g, ' 
 /** Makes a valid resource name of a text: one line of 1 to 255 characters. */
 export function cleanName(text: string | undefined, fallback = 'Untitled'): string {
   const name = oneLine(wellFormed(text ?? '').replace(/\p{Cc}/gu, ' '));
-  if (name === '') return fallback;
+  if (isBlank(name)) return fallback;
   return isLongerThan(name, 255) ? `${firstCharacters(name, 254).trimEnd()}…` : name;
 }
 
