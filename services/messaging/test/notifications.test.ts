@@ -176,6 +176,19 @@ describe('tenants', () => {
     expect((await stage.list({ ...ada, tenant: { orgId: newId() } })).page?.total).toBe(0);
   });
 
+  test('somebody who is not a member of a workspace lists what was shared with them there', async () => {
+    const other = newId();
+    await stage.publish(shared(newId(), { workspaceId: other }), shared(newId()));
+    await arrived(2);
+    const { tenant: _, ...session } = ada;
+    for (const caller of [ada, session]) {
+      expect((await stage.list(caller, { workspaceId: other })).page?.total).toBe(1);
+    }
+    const elsewhere = { ...ada, tenant: { orgId: null } };
+    await expect(stage.list(elsewhere, { workspaceId: other })).rejects.toMatchObject({ reason: 'tenant_boundary' });
+    await expect(stage.list(bob, { workspaceId: other })).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
   test('a credential limited to workspaces sees and changes only theirs', async () => {
     const other = newId();
     await stage.publish(shared(newId()), shared(newId(), { workspaceId: other }));

@@ -29,7 +29,7 @@ export function createNotificationHandlers(parts: NotificationParts): Handlers<N
 
   return {
     async listNotifications(request, context) {
-      const reach = await reachOf(parts.memberships, context, request.workspaceId);
+      const reach = await reachOf(parts, context, request.workspaceId);
       const where = { ...reach, ...filterOf(request) };
       const total = await notifications.count(where);
       const { items, page } = await findPage(notifications, where, NEWEST_FIRST, request.page, total);
@@ -110,7 +110,7 @@ async function choose(
       { param: 'before', code: 'invalid_value', message: 'before is allowed only with all: true.' },
     ]);
   }
-  const reach = await reachOf(parts.memberships, context);
+  const reach = await reachOf(parts, context);
   if (all) {
     const where = before === undefined ? reach : { ...reach, at: { lt: before } };
     return { reach, chosen: await findInbox(parts.notifications, where) };
