@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEvent, type EventsHarness, eventsContract, eventually } from '@commonplace/kit/testing';
+import { countTurns, createEvent, type EventsHarness, eventsContract, eventually } from '@commonplace/kit/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { firstWaiting, windowsOf } from '../src/sqlite/events/log.js';
+import { openConnection } from '../src/sqlite/file/binding.js';
 import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
 
 async function open(folder: string): Promise<EventsHarness> {
@@ -68,6 +70,43 @@ describe('the bus on sqlite', () => {
     await bus.subscribe(OPTIONS, async ([event]) => void seen.push(event?.subject ?? ''));
     await eventually(() => expect(seen).toEqual(['behind the noise']));
     await eventually(async () => expect(await bus.lag('c')).toBe(0));
+  });
+
+  test('scans a long log in parts, and lets other work run in between', async () => {
+    const bus = database.bus();
+    await (await bus.subscribe(OPTIONS, async () => {})).close();
+    await bus.publish(Array.from({ length: 6_000 }, () => createEvent('noise', {}, 'elsewhere.thing.changed')));
+    await bus.publish([createEvent('behind the noise')]);
+    expect(
+      await countTurns(async () => {
+        expect(await bus.lag('c')).toBe(1);
+      }),
+    ).toBeGreaterThanOrEqual(12);
+    const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
+    const place = { types: OPTIONS.types, seq: 0 };
+    expect(
+      await countTurns(async () => {
+        expect(await firstWaiting(reader, place)).toBe(6_001);
+      }),
+    ).toBeGreaterThanOrEqual(12);
+    reader.close();
+    const scanned: number[] = [];
+    for await (const { after, to } of windowsOf(0, 6_001)) scanned.push(to - after);
+    expect(Math.max(...scanned)).toBeLessThanOrEqual(500);
+    expect(scanned.reduce((sum, count) => sum + count, 0)).toBe(6_001);
+  });
+
+  test('consumers that are woken together scan one after another, in turns of their own', async () => {
+    const bus = database.bus();
+    await bus.publish(Array.from({ length: 500 }, () => createEvent('noise', {}, 'elsewhere.thing.changed')));
+    await bus.publish([createEvent('behind the noise')]);
+    let done = 0;
+    const turns = await countTurns(async () => {
+      const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
+      await Promise.all(names.map((consumer) => bus.subscribe({ ...OPTIONS, consumer }, async () => void done++)));
+      await eventually(() => expect(done).toBe(20));
+    });
+    expect(turns).toBeGreaterThanOrEqual(20);
   });
 
   test('a closed bus accepts nothing more, and does not affect the others', async () => {

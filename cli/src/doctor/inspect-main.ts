@@ -40,7 +40,7 @@ async function inspectDatabase(file: string): Promise<void> {
     try {
       const known = inspectInstallation(db);
       if (known !== undefined) printLine({ what: 'installation', known });
-      printLine({ what: 'events', facts: inspectEvents(db) });
+      printLine({ what: 'events', facts: await inspectEvents(db) });
       inspectStructure(db);
       inspectContents(db);
       await inspectFiles(db);

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DomainEvent, SubscribeOptions, Subscription } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import { countFailure, retryDelay } from '../../events/attempts.js';
@@ -16,6 +15,7 @@ import {
   readLog,
   readPlace,
   registerStep,
+  windowsOf,
 } from './log.js';
 import { createPause } from './pause.js';
 
@@ -52,8 +52,8 @@ interface Member {
 const MAX_ATTEMPTS = 8;
 const RETRY_MS = 200;
 const MAX_RETRY_MS = 60_000;
-/** Maximum number of log positions that are scanned at a time, so that other work can run in between. */
-const WINDOW = 5_000;
+/** Number of positions without an event of a consumer after which its own is saved. */
+const SAVED_EVERY = 5_000;
 /** Minimum number of events that are read at a time, even for a handler that takes them one by one. */
 const READ_AHEAD = 64;
 /** Milliseconds between two reads at the end of the log: events committed meanwhile are read together. */
@@ -147,18 +147,18 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
     inWork = readDue(reader, name);
     const most = Math.max(READ_AHEAD, members[0]?.options.batch ?? 1);
     const due = inWork.length > 0;
-    let last = lastSeq(reader);
-    let to = seq;
-    while (inWork.length === 0 && seq < last && members.length > 0) {
-      to = Math.min(seq + WINDOW, last);
-      inWork = readLog(reader, types, seq, to, most);
-      if (inWork.length > 0) break;
-      moveTo(to);
-      if (to < last) await nextTurn();
-      else last = lastSeq(reader);
+    let isAtEnd = true;
+    for (let last = lastSeq(reader); inWork.length === 0 && seq < last; last = lastSeq(reader)) {
+      for await (const { after, to } of windowsOf(seq, last)) {
+        if (members.length === 0) return;
+        inWork = readLog(reader, types, after, to, most);
+        isAtEnd = to === last;
+        if (inWork.length > 0) break;
+        moveTo(to);
+      }
     }
     oneByOne = false;
-    if (!due && to === last && inWork.length < most) readAt = performance.now();
+    if (!due && isAtEnd && inWork.length < most) readAt = performance.now();
   }
 
   /** Delivers the next events to the subscription whose turn it is. */
@@ -217,7 +217,7 @@ export function createConsumer(name: string, context: ConsumerContext): Consumer
 
   function moveTo(place: number): void {
     seq = place;
-    if (seq - savedSeq >= WINDOW) saveSeq();
+    if (seq - savedSeq >= SAVED_EVERY) saveSeq();
   }
 
   /**

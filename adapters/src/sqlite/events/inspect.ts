@@ -19,23 +19,23 @@ export interface EventFacts {
 }
 
 /** Returns the position of each consumer of an event log, read from outside of the running system. */
-export function inspectEvents(reader: Connection): EventFacts {
+export async function inspectEvents(reader: Connection): Promise<EventFacts> {
   const [events, newestAt] = reader.get('SELECT count(*), max(at) FROM events') ?? [];
   const names = reader.all('SELECT name FROM consumers ORDER BY name').map(([name]) => name as string);
   return {
     events: Number(events ?? 0),
     newestAt: (newestAt as number | null) ?? undefined,
-    consumers: names.map((name) => consumerFacts(reader, name)),
+    consumers: await Promise.all(names.map((name) => consumerFacts(reader, name))),
   };
 }
 
-function consumerFacts(reader: Connection, name: string): ConsumerFacts {
+async function consumerFacts(reader: Connection, name: string): Promise<ConsumerFacts> {
   const place = readPlace(reader, name) ?? { types: [], seq: 0 };
-  const first = firstWaiting(reader, place);
+  const first = await firstWaiting(reader, place);
   const at = first === undefined ? undefined : reader.get('SELECT at FROM events WHERE seq = ?', [first])?.[0];
   return {
     name,
-    waiting: countWaiting(reader, name, place),
+    waiting: await countWaiting(reader, name, place),
     oldestAt: at as number | undefined,
     parked: countParked(reader, name),
   };

@@ -1,4 +1,5 @@
 import type { DomainEvent, ParkedEvent } from '@commonplace/kit/events';
+import { nextTurn } from '@commonplace/kit/slices';
 import { afterPrefix } from '../../store/prefix.js';
 import type { Connection, Param, Row } from '../file/binding.js';
 import type { Step } from '../file/writer-protocol.js';
@@ -136,18 +137,51 @@ export function readPlace(reader: Connection, consumer: string): Place | undefin
 }
 
 /** Returns the number of events after a position, plus the parked events that are to be delivered again. */
-export function countWaiting(reader: Connection, consumer: string, { types, seq }: Place): number {
+export async function countWaiting(reader: Connection, consumer: string, { types, seq }: Place): Promise<number> {
   const { sql, params } = typeCondition(types);
-  const waiting = reader.get(`SELECT count(*) FROM events WHERE seq > ? AND ${sql}`, [seq, ...params]);
+  const some = `SELECT count(*) FROM events WHERE seq > ? AND seq <= ? AND ${sql}`;
+  let count = 0;
+  for await (const { after, to } of windowsOf(seq, lastSeq(reader))) {
+    count += reader.get(some, [after, to, ...params])?.[0] as number;
+  }
   const due = reader.get('SELECT count(*) FROM parked WHERE consumer = ? AND due = 1', [consumer]);
-  return (waiting?.[0] as number) + (due?.[0] as number);
+  return count + (due?.[0] as number);
 }
 
-/** Returns the position of the first event of some types after a position. */
-export function firstWaiting(reader: Connection, { types, seq }: Place): number | undefined {
+/** Returns the position of the first event of some types after a position, and up to another. */
+export async function firstWaiting(
+  reader: Connection,
+  { types, seq }: Place,
+  last = lastSeq(reader),
+): Promise<number | undefined> {
   const { sql, params } = typeCondition(types);
-  const first = `SELECT seq FROM events WHERE seq > ? AND ${sql} ORDER BY seq LIMIT 1`;
-  return reader.get(first, [seq, ...params])?.[0] as number | undefined;
+  const first = `SELECT seq FROM events WHERE seq > ? AND seq <= ? AND ${sql} ORDER BY seq LIMIT 1`;
+  for await (const { after, to } of windowsOf(seq, last)) {
+    const row = reader.get(first, [after, to, ...params]);
+    if (row !== undefined) return row[0] as number;
+  }
+  return undefined;
+}
+
+/** Maximum number of positions that a statement scans: about a millisecond, as no index has the types of events. */
+const WINDOW = 500;
+/** Number of positions that are scanned without a pause before. */
+const FEW = 50;
+
+/**
+ * Yields the positions after one and up to another, as many at a time as a statement may scan. All consumers are woken
+ * at once, so each begins a long scan in a turn of its own.
+ */
+export async function* windowsOf(
+  seq: number,
+  last: number,
+): AsyncGenerator<{ readonly after: number; readonly to: number }> {
+  for (let after = seq; after < last; ) {
+    const to = Math.min(after + WINDOW, last);
+    if (to - after > FEW) await nextTurn();
+    yield { after, to };
+    after = to;
+  }
 }
 
 export function countParked(reader: Connection, consumer: string): number {

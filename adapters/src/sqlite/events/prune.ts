@@ -17,10 +17,8 @@ export async function pruneEvents(hub: EventHub, now: number): Promise<number> {
   // A position that advanced only over events without a subscriber is not saved otherwise.
   const active = [...hub.consumers].flatMap(([name, { place }]) => (place === undefined ? [] : [{ name, place }]));
   if (active.length > 0) await queue.commit(active.map(({ name, place }) => placeStep(name, place.seq)));
-  const end = Math.min(
-    lastSeq(reader) + 1,
-    ...placesOf(hub, now).map((place) => firstWaiting(reader, place) ?? Infinity),
-  );
+  let end = lastSeq(reader) + 1;
+  for (const place of placesOf(hub, now)) end = Math.min(end, (await firstWaiting(reader, place, end - 1)) ?? end);
   for (let deleted = 0; ; ) {
     const page = 'SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?';
     const old = reader.all(page, [end, STRIDE]).filter(([, at]) => (at as number) < now - KEPT_MS);
