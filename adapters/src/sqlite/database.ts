@@ -13,6 +13,7 @@ import { createScanner } from './file/scanner.js';
 import { openWriteQueue, type WriteQueue } from './file/write-queue.js';
 import { plainStep } from './file/writer-protocol.js';
 import { COUNT_FOREIGN_COMMIT, FOREIGN_COMMITS_TABLE, readForeignCommits } from './foreign-commits.js';
+import { createPace } from './paced-reads.js';
 import { createRecordCache, NO_RECORD_CACHE, type RecordCache } from './record-cache.js';
 import { createKnownSchema } from './schema.js';
 import { createSqliteStore, type OpenCollections } from './store.js';
@@ -107,6 +108,7 @@ function createDatabase(
   const buses = new Set<EventBus>();
   const scanner = createScanner(file);
   const schema = createKnownSchema(reader);
+  const pace = createPace();
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
@@ -120,7 +122,7 @@ function createDatabase(
   function store(service: string): Store {
     const collections = services.get(service) ?? { tables: new Map(), making: new Map(), complete: new Map() };
     services.set(service, collections);
-    return createSqliteStore(service, collections, { reader, scanner, hub, cache, schema });
+    return createSqliteStore(service, collections, { reader, scanner, hub, cache, schema, pace });
   }
 
   return {

@@ -6,6 +6,7 @@ import type { EventHub } from './events/index.js';
 import type { Connection } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
 import { plainStep } from './file/writer-protocol.js';
+import { type Pace, pacedReads } from './paced-reads.js';
 import type { RecordCache } from './record-cache.js';
 import { type KnownSchema, missingSchema, type TableShape, tableShape } from './schema.js';
 import { createUnitOfWork } from './unit-of-work.js';
@@ -28,6 +29,7 @@ export interface StoreContext {
   readonly hub: EventHub;
   readonly cache: RecordCache;
   readonly schema: KnownSchema;
+  readonly pace: Pace;
 }
 
 /** Creates the store of one service. Its tables begin with the service's name. */
@@ -36,7 +38,7 @@ export function createSqliteStore(
   { tables, making, complete }: OpenCollections,
   context: StoreContext,
 ): Store {
-  const { reader, scanner, hub, cache, schema } = context;
+  const { reader, scanner, hub, cache, schema, pace } = context;
   const place = { system: 'sqlite', service, synchronous: true };
   const observed = observeCommits(place);
   const { opened, committed, onCommit, expiring } = createStoreObservers();
@@ -73,7 +75,8 @@ export function createSqliteStore(
       making.set(spec.name, made);
       await made;
       tables.set(spec.name, shape.table);
-      return opened(observeCollection(place, createCollection({ reader, scanner, cache }, shape, spec)));
+      const collection = pacedReads(createCollection({ reader, scanner, cache }, shape, spec), pace);
+      return opened(observeCollection(place, collection));
     },
     begin: () =>
       createUnitOfWork({

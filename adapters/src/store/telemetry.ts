@@ -12,6 +12,7 @@ import {
   STORE_SECONDS,
   signals,
 } from '@commonplace/kit/telemetry';
+import { type Read, wrapReads } from './wrap-reads.js';
 
 const durations = histogram('db.client.operation.duration', 's', 'Duration of operations of the store.', STORE_SECONDS);
 
@@ -69,31 +70,13 @@ function observed<T>(operation: Operation, synchronous: boolean, run: () => Prom
 /** Wraps a collection so that its reads are measured and traced. */
 export function observeCollection<T extends StoredRecord>(place: StorePlace, collection: Collection<T>): Collection<T> {
   const { synchronous } = place;
-  type Read<A, B, R> = (a: A, b: B) => Promise<R>;
-  const reading = <A, B, R>(name: string, read: Read<A, B, R>): Read<A, B, R> => {
+  return wrapReads(collection, <A, B, R>(name: string, read: Read<A, B, R>): Read<A, B, R> => {
     const operation = operationOf(place, name, collection.spec.name);
     return (a, b) =>
       signals.measuring || signals.tracer !== undefined
         ? observed(operation, synchronous, () => read(a, b))
         : read(a, b);
-  };
-  const { spec, get, getMany, find, count, countEach, findAndCount, countBy, sum, sumBy, max, maxBy, explain } =
-    collection;
-  return {
-    spec,
-    get: reading('get', get) as typeof get,
-    getMany: reading('getMany', getMany) as typeof getMany,
-    find: reading('find', find) as typeof find,
-    count: reading('count', count) as typeof count,
-    countEach: reading('countEach', countEach) as typeof countEach,
-    findAndCount: reading('findAndCount', findAndCount),
-    countBy: reading('countBy', countBy),
-    sum: reading('sum', sum),
-    sumBy: reading('sumBy', sumBy),
-    max: reading('max', max) as typeof max,
-    maxBy: reading('maxBy', maxBy),
-    explain,
-  };
+  });
 }
 
 /** Returns a function that measures and traces the commits of a service's units. */
