@@ -14,7 +14,7 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { listenOn } from '../network/listen.js';
 import { type Gathered, gather, type HistogramPoint, type InstrumentSpec, type NumberPoint } from './instruments.js';
-import { OPEN_METRICS, openMetricsOf, type WithExemplars } from './open-metrics.js';
+import { OPEN_METRICS, openMetricsOf, plainMetricsOf, type WithExemplars } from './open-metrics.js';
 import { resourceOf } from './resource.js';
 import type { TelemetryOptions } from './start.js';
 import { exporterOptions, pageOf, sendsMetrics } from './targets.js';
@@ -69,19 +69,19 @@ export async function openMetrics(options: TelemetryOptions): Promise<Metrics> {
 async function listen(page: PrometheusExporter, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') response.writeHead(404).end();
-    else if (request.headers.accept?.includes(OPEN_METRICS)) void answerOpenMetrics(page, response);
-    else page.getMetricsRequestHandler(request, response);
+    else void answer(page, request.headers.accept?.includes(OPEN_METRICS) ?? false, response);
   });
   server.unref();
   await listenOn(server, host, port);
   return server;
 }
 
-async function answerOpenMetrics(page: PrometheusExporter, response: ServerResponse): Promise<void> {
+async function answer(page: PrometheusExporter, isOpen: boolean, response: ServerResponse): Promise<void> {
   try {
     const { resourceMetrics } = await page.collect();
-    const text = openMetricsOf(resourceMetrics);
-    response.writeHead(200, { 'content-type': `${OPEN_METRICS}; version=1.0.0; charset=utf-8` }).end(text);
+    const text = await (isOpen ? openMetricsOf : plainMetricsOf)(resourceMetrics);
+    const type = isOpen ? `${OPEN_METRICS}; version=1.0.0; charset=utf-8` : 'text/plain';
+    response.writeHead(200, { 'content-type': type }).end(text);
   } catch {
     response.writeHead(500).end();
   }
