@@ -35,6 +35,15 @@ test('a publication of up to 200 pages is shown as a whole', async () => {
   expect(tree.slice(4, 7)).toEqual(['top.3', 'top.3.0', 'top.3.1']);
 });
 
+test('other requests run while the outline of a large publication is made', async () => {
+  const publication = { itemId: idOf('top'), kind: 'resource', includeChildren: true };
+  const nodes = [nodeOf('top', 'w', 0), ...pagesBelow('top', 6_000)];
+  let pauses = 0;
+  await outlineOf(publication as never, nodes, async () => void pauses++);
+  // Nodes are read, pages are put in order, and the fingerprint is made: each pauses after 200 pages.
+  expect(pauses).toBeGreaterThanOrEqual(3 * 30);
+});
+
 test('of a larger one, the upper level and the pages along the path to the open one', async () => {
   const opened = await openedOf(...pagesBelow('top', 20), ...pagesBelow('top.3', 100), ...pagesBelow('top.4', 100));
   expect(namesIn(opened)).toMatchObject({ tree: { length: 21 }, trail: ['top'], leftOut: 0 });

@@ -47,10 +47,10 @@ import { runTopic } from '../runs/topic.js';
 import { viewOf, viewsOf } from '../runs/view.js';
 import { watchRun } from '../runs/watch.js';
 import { type AskedRun, addMessages, requireIdle, requireRoom, respond } from '../sessions/turn.js';
-import { hasEnded, type RunEventRecord, type RunInput, type RunRecord } from '../stores/runs.js';
+import { hasEnded, type RunEventRecord, type RunInput, type RunRecord, type StepRecord } from '../stores/runs.js';
 import { readMetadata } from '../wire/metadata.js';
 import { readPolicy } from '../wire/policy.js';
-import { runMessage } from '../wire/runs.js';
+import { runMessage, stepMessages } from '../wire/runs.js';
 
 export function createRunHandlers(parts: Parts): Handlers<RunService> {
   return {
@@ -419,13 +419,13 @@ async function present(
   const steps = typeof wanted === 'number' ? found.filter(({ seq }) => seq === wanted) : found;
   if (typeof wanted === 'number' && steps.length === 0) throw NotFound({}, { param: 'step' });
   const url = `${parts.settings.publicUrl}/api/v1/agent-runs/${run.id}?include=steps&step=`;
-  return runMessage(run, {
+  const view = {
     // What the reader may see depends on all steps.
     ...(await viewOf(parts, run, found, context)),
-    steps,
-    urlOfStep: wanted === 'all' ? ({ seq }) => url + seq : undefined,
+    urlOfStep: wanted === 'all' ? ({ seq }: StepRecord) => url + seq : undefined,
     queuePosition: await positionOf(parts, run),
-  });
+  };
+  return runMessage(run, view, await stepMessages(steps, view));
 }
 
 async function presentAll(parts: Parts, runs: readonly RunRecord[], context: CallContext): Promise<Run[]> {

@@ -68,7 +68,10 @@ export async function* watchRun(
     yield { ...NO_EVENT, id: lastEventId };
     for (let checkAt = Date.now() + RECHECK_MS; !context.signal.aborted; ) {
       await breathe();
-      for (const event of events) yield event;
+      for (const event of events) {
+        yield event;
+        await breathe();
+      }
       if (reader.hasEnded) return;
       events = [];
       if (changed || Date.now() >= checkAt) {

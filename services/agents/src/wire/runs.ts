@@ -1,4 +1,5 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { createBreathe } from '@commonplace/kit/slices';
 import { actorMessage } from '@commonplace/platform/actors';
 import { enumValue } from '@commonplace/platform/enums';
 import { Citation } from '@commonplace/proto/agents/v1/citation.js';
@@ -60,7 +61,6 @@ interface RunView {
   readonly readable: Readable;
   /** Whether the reader may see the run's sources and answer. */
   readonly isOpen: boolean;
-  readonly steps?: readonly StepRecord[];
   /** Returns the URL of a whole step; if absent, whole steps are shown. */
   readonly urlOfStep?: ((step: StepRecord) => string) | undefined;
   readonly queuePosition?: number | undefined;
@@ -77,8 +77,9 @@ export function outputMessage(
   };
 }
 
-export function runMessage(run: RunRecord, view: RunView): Run {
-  const { readable, isOpen, steps = [], queuePosition } = view;
+/** Returns the message of a run with those of its steps. */
+export function runMessage(run: RunRecord, view: RunView, steps: RunStep[] = []): Run {
+  const { readable, isOpen, queuePosition } = view;
   const { input } = run;
   const output = isOpen ? run.output : undefined;
   return {
@@ -95,7 +96,7 @@ export function runMessage(run: RunRecord, view: RunView): Run {
     scheduleId: run.scheduleId,
     input: input && { text: input.text, attachments: [...input.attachments], parameters: jsonBytes(input.parameters) },
     output: output && outputMessage(output, readable),
-    steps: steps.map((step) => stepMessage(isOpen ? step : closedStep(step), view)),
+    steps,
     pendingApprovalIds: [...(run.pendingApprovalIds ?? [])],
     model: run.model,
     usage: usageMessage(run.spent),
@@ -113,6 +114,17 @@ export function runMessage(run: RunRecord, view: RunView): Run {
     tainted: (run.taintSources ?? []).length > 0,
     taintSources: isOpen ? namedTaints(run.taintSources, run.id) : [],
   };
+}
+
+/** Returns the messages of steps. Their inputs and outputs are written as JSON with pauses, as they may be megabytes. */
+export async function stepMessages(steps: readonly StepRecord[], view: RunView): Promise<RunStep[]> {
+  const breathe = createBreathe();
+  const messages: RunStep[] = [];
+  for (const step of steps) {
+    messages.push(stepMessage(view.isOpen ? step : closedStep(step), view));
+    await breathe();
+  }
+  return messages;
 }
 
 /** Returns a step for a reader who may not see the run's sources. */

@@ -197,9 +197,9 @@ async function* presentAll(
   const viewOf = await viewsOf(parts, runs, place, context);
   for (const run of runs) {
     const steps = await stepsOf(parts, run);
-    const whole = runMessage(run, steps, { showsInput: true, showsData: true });
+    const whole = await runMessage(run, steps, { showsInput: true, showsData: true });
     const view = viewOf(run);
-    const message = view.showsData ? whole : runMessage(run, steps, view);
+    const message = view.showsData ? whole : await runMessage(run, steps, view);
     yield { message, bytes: bytesOf(whole) };
   }
 }

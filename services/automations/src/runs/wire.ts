@@ -1,4 +1,5 @@
 import { jsonBytes } from '@commonplace/kit/json';
+import { createBreathe } from '@commonplace/kit/slices';
 import { actorMessage } from '@commonplace/platform/actors';
 import type {
   ActionType,
@@ -28,12 +29,19 @@ const NOTHING = Buffer.alloc(0);
 const runStatus = (status: AutomationRunRecord['status']): AutomationRunStatus =>
   `AUTOMATION_RUN_STATUS_${status.toUpperCase()}` as AutomationRunStatus;
 
-export function runMessage(
+/** Returns the message of a run. What its steps have read is written as JSON with pauses, as it may be megabytes. */
+export async function runMessage(
   run: AutomationRunRecord,
   steps: readonly StepRecord[],
   { showsInput, showsData }: RunView,
-): AutomationRun {
+): Promise<AutomationRun> {
   const { trigger, input, data } = run;
+  const breathe = createBreathe();
+  const messages: AutomationStep[] = [];
+  for (const step of steps) {
+    messages.push(stepMessage(step, showsData));
+    await breathe();
+  }
   return {
     id: run.id,
     automationId: run.automationId,
@@ -48,7 +56,7 @@ export function runMessage(
       scheduledFor: trigger.scheduledFor,
     },
     input: input === undefined || !showsInput ? NOTHING : jsonBytes({ ...input, ...(showsData ? data : {}) }),
-    steps: steps.map((step) => stepMessage(step, showsData)),
+    steps: messages,
     error: run.error && errorMessage(run.error, showsData),
     skipReason: run.skipReason,
     dryRun: run.dryRun,

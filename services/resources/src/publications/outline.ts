@@ -88,7 +88,7 @@ export async function outlineOf(
   const children = new Map<string, ShownItem[]>();
   if (head !== undefined) byId.set(head.id, head);
   if (head !== undefined || kind === 'workspace') {
-    walk(itemId, 1, { below, includeChildren, byId, entries, children });
+    await walk(itemId, 1, { below, includeChildren, byId, entries, children, breathe });
   }
   await breathe();
   const byEnd = new Map([...byId].map(([id, one]) => [endOf(id), one]));
@@ -103,9 +103,10 @@ interface Walk {
   readonly byId: Map<string, ShownItem>;
   readonly entries: Entry[];
   readonly children: Map<string, ShownItem[]>;
+  readonly breathe: Breathe;
 }
 
-function walk(parentKey: string, depth: number, to: Walk): void {
+async function walk(parentKey: string, depth: number, to: Walk): Promise<void> {
   const pages: ShownItem[] = [];
   for (const one of to.below.get(parentKey) ?? []) {
     if (one.attachment) to.byId.set(one.id, one);
@@ -113,7 +114,8 @@ function walk(parentKey: string, depth: number, to: Walk): void {
       to.byId.set(one.id, one);
       to.entries.push({ shown: one, depth });
       pages.push(one);
-      walk(one.id, depth + 1, to);
+      if (to.below.has(one.id)) await walk(one.id, depth + 1, to);
+      if (to.byId.size % PAGES_AT_ONCE === 0) await to.breathe();
     }
   }
   if (pages.length > 0) to.children.set(parentKey, pages);
