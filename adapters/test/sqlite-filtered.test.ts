@@ -5,7 +5,7 @@ import type { Collection, CollectionSpec, StoredRecord, Where } from '@commonpla
 import { countTurns } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCollection } from '../src/sqlite/collection.js';
-import { openConnection } from '../src/sqlite/file/index.js';
+import { type Connection, openConnection, type Param } from '../src/sqlite/file/index.js';
 import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
 import { NO_RECORD_CACHE } from '../src/sqlite/record-cache.js';
 import { tableShape } from '../src/sqlite/schema.js';
@@ -123,6 +123,65 @@ async function compare(where: Where<Note>): Promise<void> {
     expect(await notes.count({ ...BASE, ...where })).toBe(all.length);
   }
 }
+
+describe('one of two indexes that serve as many conditions', () => {
+  interface Entry extends StoredRecord {
+    readonly tenant: string;
+    readonly outcome: string;
+    readonly who: string;
+    readonly at: number;
+  }
+  const ENTRIES: CollectionSpec<Entry> = {
+    name: 'entries',
+    indexes: [
+      { fields: ['tenant', 'at'] },
+      { fields: ['tenant', 'who', 'at'] },
+      { fields: ['tenant', 'outcome', 'at'] },
+    ],
+  };
+
+  test('is named if the candidates that it selects are few', async () => {
+    const store = database.store('unit');
+    const made = await store.collection(ENTRIES);
+    const unit = store.begin();
+    for (let at = 0; at < 1500; at++) {
+      unit.insert(made, { id: `e${at}`, tenant: 't', outcome: 'success', who: `w${at % 50}`, at });
+    }
+    await unit.commit();
+    const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
+    const plans: string[] = [];
+    const explained = (sql: string, params: readonly Param[] = []): string => {
+      plans.push(...reader.all(`EXPLAIN QUERY PLAN ${sql}`, params).map((row) => String(row[3])));
+      return sql;
+    };
+    const watched: Connection = {
+      ...reader,
+      all: (sql, params) => reader.all(explained(sql, params), params),
+      get: (sql, params) => reader.get(explained(sql, params), params),
+    };
+    const scanner = { all: () => Promise.reject(new Error('reads few candidates')), close: async () => {} };
+    const entries = createCollection(
+      { reader: watched, scanner, cache: NO_RECORD_CACHE },
+      tableShape('unit', ENTRIES),
+      ENTRIES,
+    );
+    const where = { tenant: 't', who: 'w7', outcome: 'success' };
+    const page = await entries.find({ where, sort: ['-at'], limit: 201 });
+    expect(page.map(({ at }) => at)).toEqual(Array.from({ length: 30 }, (_, i) => 1457 - i * 50));
+    expect(await entries.count(where)).toBe(30);
+    expect(await entries.count(where, 1001)).toBe(30);
+    expect(await entries.countEach([where])).toEqual([30]);
+    expect(plans.filter((plan) => plan.includes('tenant_outcome_at'))).toEqual([]);
+    expect(plans.filter((plan) => plan.includes('tenant_who_at')).length).toBeGreaterThan(3);
+    // A range in the order needs the index that has this order.
+    plans.length = 0;
+    expect(await entries.find({ where: { tenant: 't', at: { gte: 1490 } }, sort: ['at'], limit: 20 })).toHaveLength(
+      10,
+    );
+    expect(plans.at(-1)).toContain('tenant_at');
+    reader.close();
+  });
+});
 
 describe('pages of large records', () => {
   const WHERE = { place: 'large', state: 'active' } as const;

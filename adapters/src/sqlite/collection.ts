@@ -5,7 +5,7 @@ import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
 import { createFilteredReads, ELSEWHERE, type FoundPage } from './filtered-reads.js';
 import { flatten } from './flatten.js';
-import { splitByIndex } from './index-part.js';
+import { splitByIndex, tableOfFew } from './index-part.js';
 import { isLarge, LargePage } from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
@@ -81,9 +81,10 @@ export function createCollection<T extends StoredRecord>(
     const from = await chosen(where);
     const { sql, params } = translate(from.shape, from.where);
     const limitClause = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
-    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${from.shape.source} WHERE ${sql}${limitClause})`;
-    const row =
-      read === ELSEWHERE ? (await inThread(where, statement, params))[0] : await one([], where, statement, params);
+    const isLong = read === ELSEWHERE || searchesText(where) || filtered.isLongAggregate(where, []);
+    const source = isLong ? from.shape.source : tableOfFew(shape, where, []);
+    const statement = `SELECT count(*) FROM (SELECT 1 FROM ${source} WHERE ${sql}${limitClause})`;
+    const row = isLong ? (await inThread(where, statement, params))[0] : reader.get(statement, params);
     return row?.[0] as number;
   }
 

@@ -1,7 +1,7 @@
 import type { Condition, Query, StoredRecord, Where } from '@commonplace/kit/store';
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
-import { candidatesOf, isEmpty, isInOneIndex, splitByIndex } from './index-part.js';
+import { candidatesOf, isEmpty, isInOneIndex, splitByIndex, tableOfFew } from './index-part.js';
 import type { LargePage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
 import { elementTable, type TableShape } from './schema.js';
@@ -215,7 +215,7 @@ export function createFilteredReads<T extends StoredRecord>(
 
   function countAll(where: Where<T>, limit: number): number {
     const { sql, params } = translate(shape, where);
-    const matches = `SELECT 1 FROM ${shape.table} WHERE ${sql} LIMIT ?`;
+    const matches = `SELECT 1 FROM ${tableOfFew(shape, where, [])} WHERE ${sql} LIMIT ?`;
     return reader.get(`SELECT count(*) FROM (${matches})`, [...params, limit])?.[0] as number;
   }
 

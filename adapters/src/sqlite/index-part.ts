@@ -1,6 +1,6 @@
 import type { Condition, Scalar, Where } from '@commonplace/kit/store';
 import { flatten } from './flatten.js';
-import type { TableShape } from './schema.js';
+import { indexName, type TableShape } from './schema.js';
 
 /** The conditions of a filter that an index serves, and the remaining ones, which have to be tested on each record. */
 export interface IndexPart<T> {
@@ -90,6 +90,18 @@ export function candidatesOf<T>(
 function selectionsOf<T>(shape: TableShape, where: Where<T>): Where<T>[] {
   const part = splitByIndex(shape, where, [], true);
   return part === undefined ? candidatesOf(shape, where, []) : [part.served];
+}
+
+/**
+ * Returns the table for a statement that tests few candidates. It names their index, as another index may serve as many
+ * conditions: SQLite does not know which of them selects fewer records.
+ */
+export function tableOfFew<T>(shape: TableShape, where: Where<T>, order: readonly string[]): string {
+  const inOrder = splitByIndex(shape, where, order);
+  const part = splitByIndex(shape, where, []);
+  const isServed = [inOrder, part].some((found) => found !== undefined && isEmpty(found.rest));
+  if (part === undefined || isServed || isInOneIndex(shape, where, [])) return shape.source;
+  return `${shape.table} INDEXED BY ${indexName(shape.table, part.index)}`;
 }
 
 /** A field whose elements are in a table of their own, and the element that a filter requires. */

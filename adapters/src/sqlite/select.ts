@@ -1,6 +1,6 @@
 import type { Query, Scalar, Where } from '@commonplace/kit/store';
 import { invalidCursor, type SortTerm, sortTerms } from '@commonplace/kit/store';
-import { type Element, elementInOrder } from './index-part.js';
+import { type Element, elementInOrder, tableOfFew } from './index-part.js';
 import { findMerge, mergeArms } from './merge.js';
 import { elementTable, type TableShape } from './schema.js';
 import { selectMerged } from './select-merged.js';
@@ -18,23 +18,24 @@ export function selectPage<T>(
   columns: readonly ('id' | 'doc')[],
   isLong = true,
 ): Sql {
-  if (query.anyOrder) return limited(selectRows(shape, query, [], columns), query);
-  const terms = orderTerms(shape, sortTerms(query.sort));
-  const element = elementInOrder(
-    shape,
-    query.where,
-    terms.map(({ field }) => field),
-  );
+  const { where, anyOrder = false } = query;
+  const terms = anyOrder ? [] : orderTerms(shape, sortTerms(query.sort));
+  const fields = terms.map(({ field }) => field);
+  const source = isLong ? shape.source : tableOfFew(shape, where, fields);
+  if (anyOrder) return limited(selectRows(shape, source, query, [], columns), query);
+  const element = elementInOrder(shape, where, fields);
   if (element !== undefined) return limited(selectByElement(shape, element, query, columns), query);
   const [after, each] = [keysetCondition(shape, terms, query), presence(shape, terms)];
   const behind = [...after, ...each];
-  const merge = findMerge(shape, query.where, terms);
-  const streams = merge === undefined ? findStreams(shape, query.where, terms, isLong) : [];
+  const merge = findMerge(shape, where, terms);
+  const streams = merge === undefined ? findStreams(shape, where, terms, isLong) : [];
   if (streams.length > 0) {
     return selectMerged(shape, streams, { terms, each, after, columns, limit: limitOf(query) });
   }
   const rows =
-    merge === undefined ? selectRows(shape, query, behind, columns) : mergeArms(shape, merge, terms, behind, columns);
+    merge === undefined
+      ? selectRows(shape, source, query, behind, columns)
+      : mergeArms(shape, merge, terms, behind, columns);
   const order = terms.map(({ field, descending }, at) => {
     // The ORDER BY of a union refers to columns by position.
     const column = merge === undefined ? fieldOf(shape, field) : String(columns.length + at + 1);
@@ -91,12 +92,13 @@ function selectByElement<T>(
 
 function selectRows<T>(
   shape: TableShape,
+  source: string,
   { where }: Query<T>,
   behind: readonly Sql[],
   columns: readonly string[],
 ): Sql {
   const { sql, params } = join([translate(shape, where), ...behind], ' AND ');
-  return { sql: `SELECT ${columns.join(', ')} FROM ${shape.source} WHERE ${sql}`, params };
+  return { sql: `SELECT ${columns.join(', ')} FROM ${source} WHERE ${sql}`, params };
 }
 
 /** Removes the terms that follow a field without ties, so that an index on that field alone gives the order. */
