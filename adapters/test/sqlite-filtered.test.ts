@@ -175,9 +175,7 @@ describe('one of two indexes that serve as many conditions', () => {
     expect(plans.filter((plan) => plan.includes('tenant_who_at')).length).toBeGreaterThan(3);
     // A range in the order needs the index that has this order.
     plans.length = 0;
-    expect(await entries.find({ where: { tenant: 't', at: { gte: 1490 } }, sort: ['at'], limit: 20 })).toHaveLength(
-      10,
-    );
+    expect(await entries.find({ where: { tenant: 't', at: { gte: 1490 } }, sort: ['at'], limit: 20 })).toHaveLength(10);
     expect(plans.at(-1)).toContain('tenant_at');
     reader.close();
   });
