@@ -3,7 +3,7 @@ import type { Collection, StoredRecord } from '@commonplace/kit/store';
 import { type Read, wrapReads } from '../store/wrap-reads.js';
 
 /** Milliseconds of reads in a row after which other work runs. */
-const MAX_ROW_MS = 10;
+const MAX_ROW_MS = 5;
 
 /** Returns a promise to await before a read if many reads came before it in a row. */
 export type Pace = () => Promise<void> | undefined;
