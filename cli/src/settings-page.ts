@@ -9,13 +9,17 @@ A process refuses to start with a value that it cannot read, and names all such 
 /** The table of the settings that every process reads. */
 const EVERY = 'process';
 
-/** Returns `docs/settings.md` for the settings of all services: one table, by name. */
+/**
+ * Returns `docs/settings.md` for the settings of all services: one table, by name. A setting that means different things to
+ * different services has a line for each.
+ */
 export function settingsPage(tables: Readonly<Record<string, Table>>): string {
   const readers = new Map<string, { readonly setting: Setting<unknown>; readonly names: string[] }>();
   for (const [name, table] of Object.entries(tables)) {
     for (const setting of Object.values(table)) {
-      const known = readers.get(setting.variable);
-      if (known === undefined) readers.set(setting.variable, { setting, names: [name] });
+      const line = JSON.stringify([setting.variable, shownDefault(setting), setting.help]);
+      const known = readers.get(line);
+      if (known === undefined) readers.set(line, { setting, names: [name] });
       else known.names.push(name);
     }
   }
