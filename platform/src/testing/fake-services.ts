@@ -52,6 +52,12 @@ export interface Stage {
 }
 
 /**
+ * Milliseconds that a call of a test may take. Where a test stops the clock, all of its calls share one deadline, whose timer
+ * runs on: it must not end before the test.
+ */
+export const CALL_MS = 300_000;
+
+/**
  * Starts `module` on a new data folder within `parent`. `others` are fakes of the services that it calls; identity's
  * token keys are provided here. With its own `store`, the events that it commits are not delivered.
  */
@@ -120,7 +126,7 @@ export async function openStage(
     own: hosts.get(module.name) as Host,
     async as(caller, metadata = {}, reply = {}) {
       const token = caller === undefined ? undefined : await tokenOf(caller);
-      return { metadata: { requestId: newRequestId(), token, ...metadata }, deadline: Date.now() + 10_000, reply };
+      return { metadata: { requestId: newRequestId(), token, ...metadata }, deadline: Date.now() + CALL_MS, reply };
     },
     async close() {
       await running.close();

@@ -1,2 +1,2 @@
 export { type ChannelHarness, channelContract } from './channel.contract.js';
-export { clientOfCallers, fake, openStage, personCalled, type Stage } from './fake-services.js';
+export { CALL_MS, clientOfCallers, fake, openStage, personCalled, type Stage } from './fake-services.js';

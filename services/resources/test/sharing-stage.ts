@@ -5,7 +5,7 @@ import type { CallMetadata, Client, Reply } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import type { Implementation } from '@commonplace/platform/runtime';
-import { openStage, type Stage } from '@commonplace/platform/testing';
+import { CALL_MS, openStage, type Stage } from '@commonplace/platform/testing';
 import type { AccessRequest } from '@commonplace/proto/resources/v1/access_request.js';
 import {
   type AccessRequestService,
@@ -163,7 +163,7 @@ function signOnce(sign: Stage['as']): Stage['as'] {
     }
     return {
       metadata: { requestId: newRequestId(), token: used.token, ...metadata },
-      deadline: Date.now() + 10_000,
+      deadline: Date.now() + CALL_MS,
       reply,
     };
   };
