@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Bundle, compiledFile, freshBundle, type Programs, startThread } from '../src/program/index.js';
+import { Bundle, compiledFile, entryOf, freshBundle, type Programs, startThread } from '../src/program/index.js';
 
 let root = '';
 const folder = () => join(root, 'dist', 'bundle');
@@ -68,6 +68,16 @@ test('a thread runs a script of a bundle', async () => {
   const entry = new URL('../src/program/bundled-thread.js', import.meta.url);
   const [message] = await once(new Worker(entry, { argv: [script], workerData: 'given' }), 'message');
   expect(message).toEqual([42, 'given']);
+});
+
+test('a thread starts with its module if a later build has deleted its script', () => {
+  const script = join(folder(), 'thread-1.cjs');
+  const threads = new Map([['kit/dist/src/program/stack.js', script]]);
+  const module = new URL('../src/program/stack.js', import.meta.url);
+  const entry = () => entryOf(module, { programs: bundle(), threads });
+  expect(entry()).toEqual({ entry: module, argv: [] });
+  writeFileSync(script, '');
+  expect(entry().argv).toEqual([script]);
 });
 
 test('a thread without a script of the bundle runs its module', async () => {

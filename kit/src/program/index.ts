@@ -6,7 +6,7 @@ import { endInSources } from './stack.js';
 export { Bundle, compile, compiledFile, freshBundle, type Programs } from './bundle.js';
 export { nodeProblem, requireNode } from './node-version.js';
 export { inSources } from './stack.js';
-export { startThread } from './thread.js';
+export { entryOf, startThread } from './thread.js';
 
 /**
  * Runs one of the project's programs, either from the bundle that `npm run build` creates for all programs together, or
