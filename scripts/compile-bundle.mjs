@@ -15,8 +15,9 @@ for (const path of ofPrograms) bundle.run(path);
 for (const path of ofThreads) {
   try {
     bundle.run(path);
-  } catch {
-    // Scripts of threads refuse to run outside of one, after what they share with others has run.
+  } catch (error) {
+    // Scripts of threads refuse to run outside of one, or miss its data, after what they share with others has run.
+    if (!/worker thread|workerData/.test(error.message)) throw error;
   }
 }
 for (const path of [...ofPrograms, ...ofThreads]) {
