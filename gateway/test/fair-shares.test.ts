@@ -113,7 +113,7 @@ describe('while the process is busy', () => {
 
   test('bytes delay the next request of a tenant, and none of another', async () => {
     const { shares, look } = open({ bytesPerSecond: 1_000_000 });
-    const [a, b] = [enter(shares, 'a', 1, 130_000), enter(shares, 'b', 1, 60_000)];
+    const [a, b] = [enter(shares, 'a', 1, 230_000), enter(shares, 'b', 1, 60_000)];
     look(1, 30);
     const since = performance.now();
     for (const place of [...a, ...b]) shares.leave(place);
@@ -181,10 +181,10 @@ test('work for a client without a credential counts for the network of the clien
   await expect(share('192.0.2.0', () => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
   enter(shares, '192.0.2.0', 1);
   look(1, 30);
-  await share('198.51.100.0', note('large'), 130_000);
+  await share('198.51.100.0', note('large'), 230_000);
   const next = share('198.51.100.0', note('next'));
   await share('203.0.113.0', note('other'));
-  await share('192.0.2.64', note('not waiting'), 130_000);
+  await share('192.0.2.64', note('not waiting'), 230_000);
   await expect(share('192.0.2.64', note('gone'))).rejects.toMatchObject({ code: 'CANCELLED' });
   await next;
   expect(order.filter((what) => what !== 'next')).toEqual(['large', 'other', 'not waiting']);

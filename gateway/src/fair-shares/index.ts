@@ -98,9 +98,9 @@ const MIN_SHARE = 0.05;
 /** Milliseconds after which requests in parallel are forgotten. */
 const OVERLAPPED_MS = 1000;
 /** Maximum pause in milliseconds after one request, so that no tenant waits long for what others use. */
-const MAX_PAUSE_MS = 4;
+const MAX_PAUSE_MS = 12;
 /** Milliseconds of pauses that a tenant saves up while it sends nothing, so that the requests of one page do not pause. */
-const CREDIT_MS = 50;
+const CREDIT_MS = 150;
 /** Value of `maxRunning` from which on nobody waits, if no process was busy for a while. */
 const MANY_RUNNING = 1000;
 /**
