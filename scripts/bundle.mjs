@@ -18,6 +18,7 @@ const PROGRAMS = {
   gateway: 'gateway/dist/src/serve.js',
   bootstrap: 'services/all/dist/src/make-owner.js',
   cli: 'cli/dist/src/run.js',
+  inspect: 'cli/dist/src/doctor/inspect.js',
 };
 /** Modules with which threads start (`startThread` of kit/src/program). Each runs when it is loaded. */
 const THREADS = [

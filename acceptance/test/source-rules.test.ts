@@ -45,7 +45,7 @@ const RULES: [what: string, pattern: RegExp, allowed: string[]][] = [
     [
       'cli/src/backup/sink.ts',
       'cli/src/commands/context.ts',
-      'cli/src/doctor/inspect-main.ts',
+      'cli/src/doctor/inspect.ts',
       'cli/src/program.ts',
       'cli/src/run.ts',
       'kit/src/log/last-words.ts',

@@ -16,19 +16,21 @@ import { blobSource, tableSource } from './sqlite-sources.js';
  * folder, and the time limit in milliseconds for each of three inspections, those of SQLite's tables, of users' tables,
  * and of the bytes of files; 0 means no limit.
  */
+export async function start(): Promise<void> {
+  // Damage that is already known is reported whatever the time limit.
+  const report = readCheckReport(dataDir);
+  if (report !== undefined) printLine({ what: 'report', report });
+  await inspectDatabase(join(dataDir, DATABASE_FILE));
+  try {
+    printLine({ what: 'index', facts: inspectIndex(join(dataDir, 'search.db')) });
+  } catch (error) {
+    printLine({ what: 'index', error: errorLine(error) });
+  }
+}
+
 const [dataDir = '', timeLimit = '0'] = process.argv.slice(2);
 const printLine = (line: Line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const until = () => (timeLimit === '0' ? Number.POSITIVE_INFINITY : performance.now() + Number(timeLimit));
-
-// Damage that is already known is reported whatever the time limit.
-const report = readCheckReport(dataDir);
-if (report !== undefined) printLine({ what: 'report', report });
-await inspectDatabase(join(dataDir, DATABASE_FILE));
-try {
-  printLine({ what: 'index', facts: inspectIndex(join(dataDir, 'search.db')) });
-} catch (error) {
-  printLine({ what: 'index', error: errorLine(error) });
-}
 
 async function inspectDatabase(file: string): Promise<void> {
   if (!existsSync(file)) {
