@@ -298,6 +298,11 @@ describe('filters that no index serves', () => {
       const before = groups.length;
       for (const where of [served, listed]) await observed.find({ where, sort: ['position'], limit: 5 });
       expect(groups).toHaveLength(before);
+      // No index has the order of this one, so that all records of both places have to be sorted.
+      const unsorted = { where: { place: { in: ['p', 'q'] } }, sort: ['position'], limit: 5 } as const;
+      const all = await notes.find({ ...unsorted, limit: COUNT });
+      expect(await observed.find(unsorted)).toEqual(all.slice(0, 5));
+      expect(groups).toHaveLength(before + 1);
     });
   });
 

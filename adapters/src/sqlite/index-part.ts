@@ -77,8 +77,10 @@ export function candidatesOf<T>(
     const isServed = !readsAll && isEmpty(part.rest) && splitByIndex(shape, where, order) !== undefined;
     return isServed ? [] : [part.served];
   }
-  const listed = splitByIndex(shape, where, order, true) ?? splitByIndex(shape, where, [], true);
-  if (listed !== undefined) return isEmpty(listed.rest) && !readsAll ? [] : [listed.served];
+  const inOrder = splitByIndex(shape, where, order, true);
+  if (inOrder !== undefined && isEmpty(inOrder.rest) && !readsAll) return [];
+  const listed = inOrder ?? splitByIndex(shape, where, [], true);
+  if (listed !== undefined) return [listed.served];
   if (!readsAll && elementInOrder(shape, where, order) !== undefined && Object.keys(where).length === 1) return [];
   const elements = Object.entries(where).find(([field, entry]) => shape.many.has(field) && isContaining(entry));
   if (elements !== undefined) return [Object.fromEntries([elements]) as Where<T>];

@@ -1,7 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import type { Collection, Query, UnitOfWork } from '@commonplace/kit/store';
-import { AccessMode } from '@commonplace/proto/resources/v1/resource.js';
+import { AccessMode, ResourceState } from '@commonplace/proto/resources/v1/resource.js';
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Node } from '../src/domain/node.js';
@@ -144,6 +144,45 @@ describe('the view of pending jobs', () => {
     now += KEPT_MS;
     expect(await pending.in('w')).toEqual([]);
   });
+});
+
+test('lists have what a job has yet to restore or to trash by its new state', async () => {
+  const world = await openWorld();
+  try {
+    const owner = world.member(WorkspaceRole.OWNER);
+    const { store } = world.stage.own;
+    const [nodes, jobs] = [await store.collection(nodeCollection), await store.collection(jobCollection)];
+    const [batchId, other] = [newId(), newId()];
+    const [back, gone] = [await world.create(owner, { name: 'Back' }), await world.create(owner, { name: 'Gone' })];
+    const child = await world.create(owner, { parentId: back.id });
+    const lost = await world.create(owner, { parentId: gone.id });
+    const work = store.begin();
+    work.insert(jobs, jobOf(world.workspaceId, { kind: 'restore', headId: back.id, batchId }));
+    work.insert(jobs, jobOf(world.workspaceId, { kind: 'trash', headId: gone.id, batchId: other }));
+    const trash = async (id: string, by: string) => {
+      const node = (await nodes.get(id)) as Node;
+      work.replace(nodes, node, { ...node, state: 'trashed', batchId: by });
+    };
+    await trash(child.id, batchId);
+    await trash(gone.id, other);
+    await work.commit();
+    await new Promise((resolve) => setTimeout(resolve, 2 * PENDING_MAX_AGE_MS));
+
+    for (const limit of [1, 50]) {
+      const shown = async (state: ResourceState) => {
+        const ids: string[] = [];
+        for (let offset = 0; offset < 6; offset += limit) {
+          const page = { limit, offset, cursor: '' };
+          ids.push(...(await world.list(owner, { recursive: true, state, page })).ids);
+        }
+        return ids.sort();
+      };
+      expect(await shown(ResourceState.ACTIVE)).toEqual([back.id, child.id].sort());
+      expect(await shown(ResourceState.TRASHED)).toEqual([gone.id, lost.id].sort());
+    }
+  } finally {
+    await world.stage.close();
+  }
 });
 
 test('what a job has restored is live for a reader who read its record before', async () => {

@@ -1,6 +1,9 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { StoredRecord } from '@commonplace/kit/store';
 
+/** A node is purged by deleting its record. */
+export const NODE_STATES = ['active', 'trashed'] as const;
+
 export type NodeType = 'document' | 'table' | 'artifact' | 'folder' | 'file';
 
 /** The position of a node in the tree: its workspace, its ancestors and its boundary. */
@@ -42,7 +45,7 @@ export interface Node extends StoredRecord, Place {
   readonly position: string;
   readonly restricted: boolean;
   readonly locked: boolean;
-  readonly state: 'active' | 'trashed';
+  readonly state: (typeof NODE_STATES)[number];
   readonly trash?: TrashEntry;
   readonly trashedAt?: string;
   /** Id shared by the nodes that were trashed together, which are restored together. */

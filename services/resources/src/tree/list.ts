@@ -1,6 +1,6 @@
 import { findPage, keyset, pageOf, pageOfAll, parsePageRequest, type Sort, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
-import type { Node } from '../domain/node.js';
+import { NODE_STATES, type Node } from '../domain/node.js';
 import { type Capability, may } from '../domain/role.js';
 import type { AccessSubject } from '../policy.js';
 import type { TreeParts } from './parts.js';
@@ -45,11 +45,13 @@ export async function listUnsettled(
 ): Promise<NodePage> {
   const slice = parsePageRequest(query.page);
   const { limit, offset } = slice;
+  // Records may have either state, and the indexes that have the order begin with it.
+  const where: Where<Node> = { ...query.where, state: { in: NODE_STATES } };
   let { after } = slice;
   const kept: Node[] = [];
   const chunk = 200;
   while (kept.length <= offset + limit) {
-    const found = await parts.tree.nodes.find({ where: query.where, sort: query.sort, limit: chunk, after });
+    const found = await parts.tree.nodes.find({ where, sort: query.sort, limit: chunk, after });
     const resolved = (await parts.tree.resolve(found)).filter(query.accept);
     const access = await parts.policy.accessToAll(resolved, subject);
     kept.push(...resolved.filter((_, i) => access[i] !== undefined && may(access[i].role, query.capability)));
