@@ -42,8 +42,9 @@ function requestFor(workspaceId: string, fields: Partial<ReadTreeRequest> = {}):
 }
 
 /** Returns the entries of a workspace's archive, by path. */
-async function archiveOf(workspaceId: string, format = 'native'): Promise<Map<string, string>> {
-  const request = requestFor(workspaceId, { format });
+async function archiveOf(workspaceId: string, format = 'native', snapshots = false): Promise<Map<string, string>> {
+  const { include } = requestFor(workspaceId);
+  const request = requestFor(workspaceId, { format, include: { ...include, snapshots } as never });
   const entries = new Map<string, string>();
   for await (const { path, data } of exports.readTree(request, await world.stage.as(admin))) {
     if (path !== '') entries.set(path, (entries.get(path) ?? '') + data.toString());
@@ -229,6 +230,25 @@ test('an export of small documents, and the list of a folder with many children,
   const [list = ''] = [...entries].flatMap(([path, text]) => (/^Many [^/]+\/index.html$/.test(path) ? text : []));
   expect([...list.matchAll(/>(Child \d+)</g)].map(([, name]) => name)).toEqual(names);
   expect(turns).toBeGreaterThan(20);
+});
+
+test('a snapshot of a large document is indented like other JSON, and sent piece by piece', async () => {
+  const text = `${`${'some "words" 🙂 \\ '.repeat(100)}end\n\n`.repeat(600)}end`;
+  const content = Buffer.from(JSON.stringify(text));
+  const { id } = await world.create(admin, { type: ResourceType.DOCUMENT, name: 'Long', content });
+  const request = { resourceId: id, name: 'First', description: undefined };
+  const snapshot = await world.snapshots.createSnapshot(request, await world.stage.as(admin));
+
+  const path = `snapshots/${id}/${snapshot.id}.json`;
+  const written = (await archiveOf(world.workspaceId, 'native', true)).get(path) ?? '';
+  const parsed = JSON.parse(written);
+  expect(parsed).toMatchObject({ id: snapshot.id, name: 'First', content: { format: 'markdown', text } });
+  expect(written === `${JSON.stringify(parsed, null, 2)}\n`).toBe(true);
+  const include = { ...requestFor(world.workspaceId).include, snapshots: true } as never;
+  let pieces = 0;
+  const asked = requestFor(world.workspaceId, { include });
+  for await (const piece of exports.readTree(asked, await world.stage.as(admin))) if (piece.path === path) pieces++;
+  expect(pieces).toBeGreaterThan(1);
 });
 
 describe('what fails while a resource is read', () => {

@@ -1,4 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import type { ContentKind, Diff, Payload, State } from '../content/kind.js';
 import { WHOLE_CONTENT } from '../content/kind.js';
 import type { Deriver } from '../documents/kind/deriver.js';
@@ -14,10 +15,8 @@ export async function diffStates(
   context: CallContext,
 ): Promise<Diff> {
   if (kind.diff !== undefined) return kind.diff(node, from, to, context);
-  const [before, after] = [
-    linesOf(await read(kind, node, from, context)),
-    linesOf(await read(kind, node, to, context)),
-  ];
+  const before = await textOf(kind, node, from, context);
+  const after = await textOf(kind, node, to, context);
   return deriver.run(node.tenant, before.length + after.length, 'diff', before, after);
 }
 
@@ -27,7 +26,16 @@ function read(kind: ContentKind, node: Node, state: State, context: CallContext)
     : kind.readKept(node, state.snapshotId, WHOLE_CONTENT, context);
 }
 
-/** Returns the text that a content is compared by. */
+/** Returns the text that a state is compared by. Reading that of a large document and parsing it are turns of their own. */
+async function textOf(kind: ContentKind, node: Node, state: State, context: CallContext): Promise<string> {
+  const breathe = createBreathe(context.signal);
+  const payload = await read(kind, node, state, context);
+  await breathe();
+  const text = linesOf(payload);
+  await breathe();
+  return text;
+}
+
 function linesOf({ content, source }: Payload): string {
   if (source !== undefined) return source;
   if (content === undefined || content.length === 0) return '';

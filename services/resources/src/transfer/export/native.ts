@@ -1,3 +1,4 @@
+import { piecesOf } from '@commonplace/kit/slices';
 import { enumName } from '@commonplace/platform/enums';
 import { ArtifactType, ContentFormat } from '@commonplace/proto/resources/v1/content_service.js';
 import { WHOLE_CONTENT } from '../../content/kind.js';
@@ -166,7 +167,10 @@ async function* snapshotPieces(
       if (node.type === 'table') {
         const head = JSON.stringify(facts).slice(0, -1);
         yield* growingEntry(path, around(`${head},"content":`, tableJson(parts, node, terms, snapshot.id), '}\n'));
-      } else yield jsonEntry(path, { ...facts, content: await keptContent(parts, node, snapshot, terms) });
+      } else if (node.type === 'document') {
+        yield* growingEntry(path, documentJson(facts, await keptContent(parts, node, snapshot, terms)));
+      } else
+        yield jsonEntry(path, { ...facts, content: shownArtifact(await keptContent(parts, node, snapshot, terms)) });
       paths.push(path);
     }
     if (found.length < SNAPSHOTS_PER_QUERY) return paths;
@@ -195,9 +199,24 @@ function shownSnapshot(snapshot: SnapshotRecord, { emails }: ArchiveTerms): obje
   };
 }
 
-async function keptContent(parts: TransferParts, node: Node, { id }: SnapshotRecord, { context }: ArchiveTerms) {
-  const kind = requireKind(parts.kinds, node.type);
-  if (node.type === 'artifact') return shownArtifact(await kind.readKept(node, id, WHOLE_CONTENT, context));
-  const { content } = await kind.readKept(node, id, { ...WHOLE_CONTENT, format: ContentFormat.MARKDOWN }, context);
-  return { format: 'markdown', text: JSON.parse(String(content)) as string };
+/** Returns the content of a snapshot of a document, as Markdown, or of an artifact. */
+function keptContent(
+  parts: TransferParts,
+  node: Node,
+  { id }: SnapshotRecord,
+  { context }: ArchiveTerms,
+): Promise<ArtifactPayload> {
+  const query = { ...WHOLE_CONTENT, ...(node.type === 'document' && { format: ContentFormat.MARKDOWN }) };
+  return requireKind(parts.kinds, node.type).readKept(node, id, query, context);
+}
+
+/** How `jsonEntry` ends an object whose last field is an object. */
+const END_OF_TWO = '\n  }\n}';
+
+/** Yields a snapshot of a document as `jsonEntry` writes it, piece by piece: its content is JSON already. */
+async function* documentJson(facts: object, { content }: ArtifactPayload): AsyncGenerator<string> {
+  const head = JSON.stringify({ ...facts, content: { format: 'markdown' } }, null, 2);
+  yield `${head.slice(0, -END_OF_TWO.length)},\n    "text": `;
+  yield* piecesOf(String(content));
+  yield `${END_OF_TWO}\n`;
 }
