@@ -54,8 +54,11 @@ export interface Webhooks {
   latest(ownerId: string, limit: number): Promise<Delivery[]>;
   /** Returns the reasons why targets of an owner are disabled, by target id. */
   disabledOf(ownerId: string): Promise<ReadonlyMap<string, DisabledReason>>;
-  /** Deletes all stored data of an owner, in the caller's unit of work. */
-  forget(work: UnitOfWork, ownerId: string): Promise<void>;
+  /**
+   * Deletes stored data of an owner in the caller's unit of work, at most 500 deliveries. Returns whether none are left.
+   * Those that are left are not attempted once the owner has no targets.
+   */
+  forget(work: UnitOfWork, ownerId: string): Promise<boolean>;
   /** Attempts all deliveries that are due, and resolves when that is done. */
   runDue(): Promise<void>;
   begin(): Promise<void>;
@@ -75,6 +78,8 @@ const CONCURRENCY = 32;
 const CONCURRENCY_OF_TARGET = 4;
 const LEASE_MS = 4 * ATTEMPT_MS;
 const CHUNK = 100;
+/** Maximum number of deliveries that one unit of work deletes. */
+const MAX_FORGOTTEN = 500;
 
 export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
   const { service, store, log, guard, now, random = Math.random } = parts;
@@ -137,8 +142,11 @@ export async function openWebhooks(parts: WebhookParts): Promise<Webhooks> {
     },
     async forget(work, ownerId) {
       const where = { ownerId };
-      for await (const one of findEach(deliveries, { where }, CHUNK)) work.remove(deliveries, one);
+      // Attempts begin with the oldest, whose records change meanwhile.
+      const some = await deliveries.find({ where, sort: ['-createdAt'], limit: MAX_FORGOTTEN });
+      for (const one of some) work.remove(deliveries, one);
       for await (const one of findEach(states, { where }, CHUNK)) work.remove(states, one);
+      return some.length < MAX_FORGOTTEN;
     },
     begin: () => queue.begin(),
     close: () => queue.close(),

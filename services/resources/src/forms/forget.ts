@@ -7,7 +7,7 @@ import { type FormRecord, formOf } from './records.js';
 /** Maximum number of submissions, and of claims, that one unit of work deletes. */
 const MAX_PER_UNIT_OF_WORK = 500;
 
-/** Deletes a form with its submission records, by a job if there are many; the rows of the table remain. */
+/** Deletes a form with its submission records and deliveries, by a job if there are many; the rows of the table remain. */
 export async function removeForm(
   parts: FormParts,
   work: UnitOfWork,
@@ -15,11 +15,9 @@ export async function removeForm(
   workspaceId: string,
 ): Promise<void> {
   work.remove(parts.forms.forms, form);
-  await parts.forms.deliveries.forget(work, form.id);
   const tally = await parts.forms.tallies.get(form.id);
-  if (tally === undefined) return;
-  work.remove(parts.forms.tallies, tally);
-  if (await removeSubmissions(parts, work, form.id)) return;
+  if (tally !== undefined) work.remove(parts.forms.tallies, tally);
+  if (await removeTraces(parts, work, form.id)) return;
   const now = new Date().toISOString();
   work.insert(parts.jobs, {
     id: newId(),
@@ -42,8 +40,9 @@ export async function forgetForms(parts: FormParts, work: UnitOfWork, nodes: rea
   }
 }
 
-/** Adds the deletion of some submissions to a unit of work. Returns whether none are left. */
-export async function removeSubmissions({ forms }: FormParts, work: UnitOfWork, formId: string): Promise<boolean> {
+/** Adds the deletion of some submissions and deliveries to a unit of work. Returns whether none are left. */
+export async function removeTraces({ forms }: FormParts, work: UnitOfWork, formId: string): Promise<boolean> {
+  const isForgotten = await forms.deliveries.forget(work, formId);
   const submissions = await forms.submissions.find({
     where: { formId },
     sort: ['number'],
@@ -52,5 +51,5 @@ export async function removeSubmissions({ forms }: FormParts, work: UnitOfWork, 
   for (const submission of submissions) work.remove(forms.submissions, submission);
   const claims = await forms.claims.find({ where: { formId }, limit: MAX_PER_UNIT_OF_WORK });
   for (const claim of claims) work.remove(forms.claims, claim);
-  return submissions.length < MAX_PER_UNIT_OF_WORK && claims.length < MAX_PER_UNIT_OF_WORK;
+  return isForgotten && submissions.length < MAX_PER_UNIT_OF_WORK && claims.length < MAX_PER_UNIT_OF_WORK;
 }

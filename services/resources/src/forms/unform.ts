@@ -1,10 +1,10 @@
 import type { HeldJob } from '@commonplace/kit/jobs';
 import { removeInPieces } from '../nodes/job-pieces.js';
 import type { TreeJob } from '../nodes/jobs.js';
-import { removeSubmissions } from './forget.js';
+import { removeTraces } from './forget.js';
 import type { FormParts } from './parts.js';
 
-/** Deletes the submission records of a deleted form. */
+/** Deletes the submission records and the deliveries of a deleted form. */
 export function unform(parts: FormParts, job: HeldJob<TreeJob>): Promise<void> {
-  return removeInPieces(job, (work, { headId }) => removeSubmissions(parts, work, headId));
+  return removeInPieces(job, (work, { headId }) => removeTraces(parts, work, headId));
 }
