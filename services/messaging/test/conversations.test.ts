@@ -222,6 +222,31 @@ describe('a group', () => {
     expect((await stage.get(cem, id)).memberCount).toBe(2);
   });
 
+  test.each(['demote each other', 'leave and are demoted'])(
+    'keeps one of two owners who %s concurrently',
+    async (how) => {
+      const { id } = await group(ann, [ben, cem]);
+      const withRole = (one: Caller, role: ConversationRole) => ({ memberRoles: [{ userId: one.userId, role }] });
+      await stage.update(ann, id, ['member_roles'], withRole(ben, ConversationRole.OWNER));
+      const demote = (by: Caller, one: Caller) =>
+        stage.update(by, id, ['member_roles'], withRole(one, ConversationRole.MEMBER));
+      const done = await Promise.allSettled([
+        how === 'demote each other' ? demote(ben, ann) : stage.leave(ann, id),
+        demote(how === 'demote each other' ? ann : ben, ben),
+      ]);
+      expect(done.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      const owners = { conversationId: id, isActive: true, role: 'owner' } as const;
+      expect(await stage.records.members.count(owners as never)).toBe(1);
+    },
+  );
+
+  test('a change of roles counts as a change of the conversation, and naming the same role does not', async () => {
+    const { id, version } = await group(ann, [ben]);
+    const change = { memberRoles: [{ userId: ben.userId, role: ConversationRole.MANAGER }] };
+    expect((await stage.update(ann, id, ['member_roles'], change)).version).toBe(version + 1);
+    expect((await stage.update(ann, id, ['member_roles'], change)).version).toBe(version + 1);
+  });
+
   test('has at most as many members as the limit, even for concurrent additions', async () => {
     const { id } = await group(ann, []);
     const crowd = Array.from({ length: 120 }, (_, at) => stage.person(`Guest ${at}`));

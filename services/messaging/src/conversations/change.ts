@@ -27,10 +27,13 @@ export async function changeConversation(
   const { conversation, userIds } = await changeMembers(parts, request, { ...access, conversation: facts }, context);
   await setArchived(parts, conversation, access, context);
   const updatedAt = new Date(parts.now()).toISOString();
-  const after = replaceChanged(context.work, parts.conversations, before, {
-    ...{ ...conversation, updatedAt, updatedBy: context.actor },
-  });
-  if (after === before && userIds.length === 0) return before;
+  const written = { ...conversation, updatedAt, updatedBy: context.actor };
+  // A change of members always writes the conversation, so that concurrent ones race and cannot leave it without owner.
+  const after =
+    userIds.length === 0
+      ? replaceChanged(context.work, parts.conversations, before, written)
+      : context.work.replace(parts.conversations, before, written);
+  if (after === before) return before;
   const changed = userIds.length === 0 ? fields : [...fields, 'members'];
   context.work.publish(conversationEvent(context.event.bind(context), after, changed, userIds));
   return after;
@@ -102,12 +105,12 @@ async function changeMembers(
   });
   const { conversation: fuller, changed: added } = await addMembers(parts, context.work, conversation, known, true);
   const { conversation: after, changed: removed } = removeMembers(parts, context.work, fuller, leaving);
-  for (const [at, one] of assigned.entries()) {
+  const reassigned = assigned.flatMap((one, at) => {
     const role = roles[at] as Role;
-    if (one.role !== role) context.work.replace(parts.members, one, withRole(one, role));
-  }
+    return one.role === role ? [] : [context.work.replace(parts.members, one, withRole(one, role))];
+  });
   await requireOwnerAfter(parts, conversation.id, leaving, assigned, roles, after.memberCount);
-  const userIds = [...added, ...removed, ...assigned].filter(({ kind }) => kind === 'user');
+  const userIds = [...added, ...removed, ...reassigned].filter(({ kind }) => kind === 'user');
   return { conversation: after, userIds: [...new Set(userIds.map(({ principalId }) => principalId))] };
 }
 
