@@ -4,8 +4,9 @@ import type { MEMBER_LEFT, TypedEvent } from '../events/index.js';
 export { findSuccessor, type Successor, watchDepartures } from './watch.js';
 
 /**
- * The last time that a person left a workspace or an Org. What a service writes for a member may commit after it has
- * removed what it found when the person left; by this record it recognizes such a write.
+ * The last time that a person left a workspace or an Org, or the deletion of an agent or a group. What a service writes
+ * for a member may commit after it has removed what it found when the person left; by this record it recognizes such a
+ * write.
  */
 export interface Departure extends StoredRecord {
   readonly tenant: string;
@@ -31,11 +32,22 @@ export interface Departures {
   store(event: TypedEvent<(typeof MEMBER_LEFT)[number]>): Promise<void>;
   /** Returns the departures of some people from a workspace or an Org, by the person's id. */
   from(placeId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Departure>>;
+  /** Stores that an agent or a group was deleted, before what it has is looked up, as `store` does for a person. */
+  storeDeleted(id: string, tenant: string): Promise<void>;
+  /** Returns whether an agent or a group was deleted. */
+  isDeleted(id: string): Promise<boolean>;
 }
 
 /** Opens the departures that a service keeps in its store. `now` returns epoch milliseconds. */
 export async function openDepartures(store: Store, now: () => number = Date.now): Promise<Departures> {
   const departures: Collection<Departure> = await store.collection(departureCollection);
+  const put = (id: string, facts: Pick<Departure, 'tenant' | 'successorId'>) =>
+    inWork(store, async (work) => {
+      const before = await work.get(departures, id);
+      const after = { ...before, id, ...facts, expiresAt: new Date(now() + KEPT_MS).toISOString() };
+      if (before === undefined) work.insert(departures, after);
+      else work.replace(departures, before, after);
+    });
   return {
     async store(event) {
       const { tenant, data } = event;
@@ -44,19 +56,15 @@ export async function openDepartures(store: Store, now: () => number = Date.now)
         event.name === 'tenancy.org_member.removed'
           ? [event.data.orgId, event.data.transferToUserId]
           : [event.data.workspaceId, ''];
-      const id = departureId(placeId, data.userId);
-      const expiresAt = new Date(now() + KEPT_MS).toISOString();
-      await inWork(store, async (work) => {
-        const before = await work.get(departures, id);
-        if (before === undefined) work.insert(departures, { id, tenant, successorId, expiresAt });
-        else work.replace(departures, before, { ...before, successorId, expiresAt });
-      });
+      await put(departureId(placeId, data.userId), { tenant, successorId });
     },
     async from(placeId, userIds) {
       const idsOf = new Map(userIds.map((userId) => [departureId(placeId, userId), userId]));
       const found = await departures.getMany([...idsOf.keys()]);
       return new Map(found.map((departure) => [idsOf.get(departure.id) ?? '', departure]));
     },
+    storeDeleted: (id, tenant) => put(id, { tenant, successorId: '' }),
+    isDeleted: async (id) => (await departures.get(id)) !== undefined,
   };
 }
 

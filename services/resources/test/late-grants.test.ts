@@ -1,6 +1,7 @@
 import type { Caller } from '@commonplace/kit/auth';
 import { newId } from '@commonplace/kit/id';
 import { eventually } from '@commonplace/kit/testing';
+import { GranteeType } from '@commonplace/proto/resources/v1/permission.js';
 import { AccessMode, ResourceRole } from '@commonplace/proto/resources/v1/resource.js';
 import { OrgRole, WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -53,9 +54,9 @@ async function announceRemoval(ago = 0): Promise<void> {
   await publish('tenancy.org_member.removed', data, ago);
 }
 
-async function publish(type: string, data: object, ago = 0): Promise<void> {
+async function publish(type: string, data: object, ago = 0, subject = newId()): Promise<void> {
   const time = new Date(Date.now() - ago).toISOString();
-  const event = { id: newId(), type: `commonplace.${type}`, subject: newId(), tenant: org.id, time, data };
+  const event = { id: newId(), type: `commonplace.${type}`, subject, tenant: org.id, time, data };
   await s.stage.host.bus.publish([event as never]);
 }
 
@@ -93,6 +94,27 @@ test('a grant that is written after the grants of a removed person were looked u
   await eventually(async () => expect(await grantees(id)).toEqual([owner.userId]));
   await eventually(async () => expect(await grantees(late.id)).toEqual([successor.userId]));
 });
+
+test.each([
+  ['agent', GranteeType.AGENT, 'agents.agent.deleted'],
+  ['group', GranteeType.GROUP, 'tenancy.group.deleted'],
+] as const)(
+  'a grant to an %s that is written after the grants of the deleted one were looked up ends',
+  async (kind, principalType, type) => {
+    const principalId = kind === 'agent' ? newId() : s.tenancy.group(org).id;
+    const toDeleted = { principalType, principalId, role: EDITOR };
+    const [before, late] = [await restricted(owner), await restricted(owner)];
+    await s.grant(owner, before.id, toDeleted);
+    await publish(type, { orgId: org.id, [`${kind}Id`]: principalId }, 0, principalId);
+    await eventually(async () => expect(await grantees(before.id)).toEqual([owner.userId]));
+
+    // This has read the agent or the group before it was deleted.
+    await s.grant(owner, late.id, toDeleted);
+    const data = { resourceId: late.id, workspaceId: workspace.id, principal: `${kind}:${principalId}` };
+    await publish('resources.permission.granted', data);
+    await eventually(async () => expect(await grantees(late.id)).toEqual([owner.userId]));
+  },
+);
 
 test('who leaves the workspace alone keeps no item that they restrict at the same moment, but what they are given later', async () => {
   const leave = async () => {

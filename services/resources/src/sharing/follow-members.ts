@@ -18,16 +18,21 @@ export function followMembers(parts: SharingParts, bus: EventBus): Promise<Subsc
 }
 
 /**
- * Follows grants to people who left the Org or the workspace at the same moment: `followMembers` may have looked before
- * the grant was there. They lose it like their other grants. Of people who stay in the Org that are the grants to
- * themselves, as of the author of a restricted item; what others give them after they have left the workspace they keep.
+ * Follows grants to people who left the Org or the workspace, and to agents and groups that were deleted, at the same
+ * moment: what removes their grants may have looked before the grant was there. They lose it like their other grants.
+ * Of people who stay in the Org that are the grants to themselves, as of the author of a restricted item; what others
+ * give them after they have left the workspace they keep.
  */
 export function followLateGrants(parts: SharingParts, bus: EventBus): Promise<Subscription> {
   const events = ['resources.permission.granted', 'resources.permission.changed'] as const;
   return consume(bus, { consumer: 'resources.late-grants', events }, async ({ data, tenant }) => {
-    const { kind, id: userId } = splitPrincipal(data.principal);
-    if (kind !== 'user' || tenant === undefined) return;
     const { principal, resourceId, workspaceId } = data;
+    const { kind, id: userId } = splitPrincipal(principal);
+    const mayBeDeleted = kind === 'agent' || kind === 'group';
+    if (mayBeDeleted && (await parts.departures.isDeleted(userId))) {
+      await removeGrantsOf(parts, { principal }, TENANCY);
+    }
+    if (kind !== 'user' || tenant === undefined) return;
     const departure = (await parts.departures.from(tenant, [userId])).get(userId);
     if (departure !== undefined && !(await belongs(parts, userId, tenant))) {
       await leaveOrg(parts, { orgId: tenant, userId, successor: departure.successorId }, TENANCY, { resourceId });
@@ -60,7 +65,8 @@ async function belongs({ peers, systemCall }: SharingParts, userId: string, plac
 /** Removes what was shared with groups that are deleted. Whoever was in one has lost it already. */
 export function followGroups(parts: SharingParts, bus: EventBus): Promise<Subscription> {
   const spec = { consumer: 'resources.deleted-groups', events: ['tenancy.group.deleted'] } as const;
-  return consume(bus, spec, async ({ data, actor }) => {
+  return consume(bus, spec, async ({ data, actor, tenant }) => {
+    await parts.departures.storeDeleted(data.groupId, tenant ?? '');
     await removeGrantsOf(parts, { principal: `group:${data.groupId}` }, (actor ?? TENANCY) as Actor);
   });
 }
@@ -76,6 +82,7 @@ const FOLLOWED = [
 async function follow(parts: SharingParts, event: TypedEvent<(typeof FOLLOWED)[number]>): Promise<void> {
   const actor = (event.actor ?? TENANCY) as Actor;
   if (event.name === 'agents.agent.deleted') {
+    await parts.departures.storeDeleted(event.subject, event.tenant ?? '');
     await removeGrantsOf(parts, { principal: `agent:${event.subject}` }, actor);
     return;
   }
