@@ -256,6 +256,65 @@ describe('a form', () => {
     const echoed = await by.patch<FormAnswer>(`/resources/${form.resource_id}/form`, { config: got.data.form.config });
     expect([echoed.status, echoed.data.form.config]).toEqual([200, got.data.form.config]);
   });
+
+  test('warns, at the change of a column and at the form, that the table refuses its submissions', async () => {
+    const { form } = await newForm(by, workspace.id, ask([{ ...NAME, column_id: 'who' }]), [
+      { id: 'who', name: 'Who', type: 'text' },
+      { id: 'age', name: 'Age', type: 'number' },
+    ]);
+    const content = `/resources/${form.resource_id}/content`;
+    const change = (column: object) => by.patch(content, { mode: 'append', columns: [{ id: 'age', ...column }] });
+    const refused = { code: 'submissions_refused', message: expect.stringContaining('Age (age)') };
+    const submit = (name: string) => by.post(`/forms/${form.token}/submit`, { values: { name } });
+    const read = async () => (await by.get(`/resources/${form.resource_id}/form`)).body.warnings;
+
+    const required = await change({ required: true });
+    expect([required.status, required.body.warnings]).toMatchObject([200, [refused]]);
+    expect(await read()).toMatchObject([refused]);
+    const sent = await submit('Ada');
+    expect(sent.status).toBe(400);
+    expect(sent.error).toMatchObject({ details: [{ param: 'values.age', message: expect.stringContaining('Age') }] });
+
+    const unique = await change({ required: false, unique: true, default: 7 });
+    expect([unique.status, unique.body.warnings]).toMatchObject([200, [refused]]);
+    expect([(await submit('Ada')).status, (await submit('Bob')).status]).toEqual([201, 400]);
+    expect(await read()).toMatchObject([refused]);
+
+    expect((await change({ default: null })).body.warnings).toBeUndefined();
+    expect((await change({ required: true, default: 3, unique: false })).body.warnings).toBeUndefined();
+    expect(await read()).toBeUndefined();
+    expect((await submit('Bob')).status).toBe(201);
+    const added = await by.patch(content, { mode: 'append', columns: [{ id: 'city', name: 'City', required: true }] });
+    expect(added.body.warnings).toMatchObject([{ code: 'submissions_refused' }]);
+    const fields = [
+      { ...NAME, column_id: 'who' },
+      { id: 'city', label: 'City', type: 'short_text', column_id: 'city' },
+    ];
+    const asked = await by.patch(`/resources/${form.resource_id}/form`, { config: ask(fields) });
+    expect([asked.status, asked.body.warnings]).toEqual([200, undefined]);
+  });
+
+  test('is closed once no column takes the values of any of its fields', async () => {
+    const said = { id: 'said', type: 'statement', label: 'Thank you' };
+    const { form } = await newForm(by, workspace.id, ask([{ ...NAME, column_id: 'who' }, said]), [
+      { id: 'who', name: 'Who', type: 'text' },
+    ]);
+    const gone = await by.patch(`/resources/${form.resource_id}/content`, { columns: [{ name: 'Else' }], rows: [] });
+    expect(gone.body.warnings).toMatchObject([{ code: 'field_disabled' }]);
+    for (const values of [{}, { name: 'Ada' }]) {
+      const { status, error } = await by.post(`/forms/${form.token}/submit`, { values });
+      expect(status).toBe(409);
+      expect(error).toMatchObject({ code: 'form_closed', message: expect.stringContaining('column') });
+    }
+    const hook = await fetch(form.webhook_url as string, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Ada' }),
+    });
+    expect(hook.ok).toBe(false);
+    expect(await (await fetch(form.public_url as string)).text()).not.toContain('<form');
+    expect((await tableOf(by, form.resource_id)).rows).toEqual([]);
+  });
 });
 
 describe('PATCH', () => {

@@ -112,6 +112,10 @@ export const FormNotFound = defineNotFound('form_not_found', 'There is no such f
 export const FormExists = defineConflict('form_already_exists', 'The table has a form already.');
 export const FormInactive = defineConflict('form_inactive', 'The form is switched off.');
 export const FormClosed = defineConflict('form_closed', 'The form is closed.');
+export const FormUnanswerable = defineConflict(
+  'form_closed',
+  'The form is closed: its table no longer has a column for any of its fields.',
+);
 export const SubmissionLimitReached = defineConflict(
   'submission_limit_reached',
   'The form has reached its maximum number of submissions.',

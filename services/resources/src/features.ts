@@ -24,6 +24,7 @@ import { openFileAttempts } from './forms/attempts.js';
 import { forgetForms } from './forms/forget.js';
 import { openForms } from './forms/open-forms.js';
 import type { FormParts } from './forms/parts.js';
+import { formWarnings } from './forms/warnings.js';
 import type { ContentKinds } from './kinds.js';
 import { arrivalCollection } from './nodes/arrivals.js';
 import { counterCollection, createCounters } from './nodes/counters.js';
@@ -47,6 +48,7 @@ import { grantCollection } from './sharing/records.js';
 import { accessRequestCollection } from './sharing/request-records.js';
 import type { SnapshotParts } from './snapshots/parts.js';
 import { snapshotCollection } from './snapshots/records.js';
+import type { TableParts } from './tables/engine.js';
 import { openTableKind } from './tables/open.js';
 import { openTablePlanner, type TablePlanner } from './tables/planner.js';
 import type { TagParts } from './tags/parts.js';
@@ -58,6 +60,7 @@ import type { TransferParts } from './transfer/parts.js';
 import type { TreeParts } from './tree/parts.js';
 import { openJobRunner } from './tree-jobs.js';
 
+type ColumnWarnings = TableParts['columnWarnings'];
 type ResourcesHost = Host<(typeof PEERS)[keyof typeof PEERS]>;
 
 /** Opens the dependencies of each feature, lower features first. */
@@ -77,7 +80,8 @@ export async function openFeatures(host: ResourcesHost, settings: Settings) {
   const deriver = openDeriver(settings);
   const planner = openTablePlanner(settings);
   const hidden = createHidden({ tree, policy });
-  const kinds = await openKinds(parts, hidden, deriver, planner);
+  const columnWarnings: ColumnWarnings = (node, columns) => formWarnings(forms, node, columns);
+  const kinds = await openKinds(parts, hidden, deriver, planner, columnWarnings);
 
   const sharing: SharingParts = { ...parts, grants, accessRequests, departures: records.departures };
   const tags: TagParts = { ...parts, tags: records.tags, usage: records.usage };
@@ -164,7 +168,13 @@ async function openRecords({ store }: Pick<Host, 'store'>) {
   };
 }
 
-async function openKinds(parts: Parts, hidden: Hidden, deriver: Deriver, planner: TablePlanner): Promise<ContentKinds> {
+async function openKinds(
+  parts: Parts,
+  hidden: Hidden,
+  deriver: Deriver,
+  planner: TablePlanner,
+  columnWarnings: ColumnWarnings,
+): Promise<ContentKinds> {
   const { store, settings, tree, policy, peers, systemCall } = parts;
   const keeper = await openKeeper(store);
   const contents = await store.collection(contentCollection);
@@ -172,7 +182,7 @@ async function openKinds(parts: Parts, hidden: Hidden, deriver: Deriver, planner
   return {
     document: createDocumentKind({ contents, keeper, settings, hidden, deriver }),
     artifact: createArtifactKind({ artifacts, keeper, tree, policy }),
-    table: await openTableKind(store, { settings, planner, tree, policy }),
+    table: await openTableKind(store, { settings, planner, tree, policy, columnWarnings }),
     file: createFileKind({ tree, files: peers.fileTexts, systemCall }),
   };
 }

@@ -295,7 +295,8 @@ async function admit(
     if (entry.attempt !== undefined && isOver(entry.attempt, store.now())) throw Timeout();
     // A token that was rotated in the meantime is no longer valid.
     if (form[entry.field] !== entry.form[entry.field]) throw FormNotFound();
-    const state = { form, tally: { count: number }, archived: entry.archived, locked: node.locked, now: Date.now() };
+    const { archived } = entry;
+    const state = { form, tally: { count: number }, binding, archived, locked: node.locked, now: Date.now() };
     const closed = closedBy(state);
     if (closed !== undefined) throw closed === 'full' ? SubmissionLimitReached() : refusalOf(closed);
     if (entry.claim !== undefined && claimed.has(entry.claim)) throw AlreadyResponded();

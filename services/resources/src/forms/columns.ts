@@ -1,3 +1,4 @@
+import type { Warning } from '../content/kind.js';
 import { isEmpty } from '../tables/cells.js';
 import { type Column, findColumn, isWritable } from '../tables/column.js';
 import { COLLECTED, dropAbsent, type FormConfig } from './config.js';
@@ -173,12 +174,46 @@ export function requireRequiredColumns(
   columns: readonly Column[],
   faults: FormFaults,
 ): void {
-  const bound = new Set(fields.map((field) => field.column_id));
-  for (const column of columns) {
-    if (!column.required || !isWritable(column) || !isEmpty(column.default) || bound.has(column.id)) continue;
+  for (const column of withoutField(fields, columns).filter(needsAnswer)) {
     const message = `The column ${column.id} requires a value and has no default, so the form must have a field for it.`;
     faults.add('config.fields', 'missing_field', message);
   }
+}
+
+/** Returns what a reader or a change of the table should know of a form whose fields no longer fit the columns. */
+export function bindingWarnings({ fields, disabled }: Binding, columns: readonly Column[]): Warning[] {
+  const warnings: Warning[] = [];
+  if (disabled.size > 0) {
+    const names = [...disabled.values()].map(({ label }) => label);
+    const message = `Without a column that takes their values these fields are not asked: ${names.join(', ')}.`;
+    warnings.push({ code: 'field_disabled', message });
+  }
+  const unasked = withoutField(fields, columns);
+  const required = unasked.filter(needsAnswer);
+  if (required.length > 0) {
+    const message = `The table refuses all submissions: the form has no field for columns that require a value: ${namesOf(required)}.`;
+    warnings.push({ code: 'submissions_refused', message });
+  }
+  const repeated = unasked.filter(({ unique, default: value }) => unique && !isEmpty(value));
+  if (repeated.length > 0) {
+    const message = `The table refuses all submissions but one: without a field, unique columns get their default each time: ${namesOf(repeated)}.`;
+    warnings.push({ code: 'submissions_refused', message });
+  }
+  return warnings;
+}
+
+const namesOf = (columns: readonly Column[]): string => columns.map(({ id, name }) => `${name} (${id})`).join(', ');
+
+const needsAnswer = (column: Column): boolean => column.required && isEmpty(column.default);
+
+function withoutField(fields: readonly Pick<FormField, 'column_id'>[], columns: readonly Column[]): Column[] {
+  const bound = new Set(fields.map((field) => field.column_id));
+  return columns.filter((column) => isWritable(column) && !bound.has(column.id));
+}
+
+/** Returns whether a form asks for anything: once the columns of all of its fields are gone, its rows would be empty. */
+export function isAnswerable({ fields, disabled }: Binding): boolean {
+  return disabled.size === 0 || fields.some(({ column }) => column !== undefined);
 }
 
 function formerColumn(

@@ -210,7 +210,7 @@ async function checkIn(
     throw invalidFields([spentFault(forms.captcha.issue(form.id))]);
   const { archived } = await parts.terms.of(node.workspaceId, context.onward);
   const tally = form.config.max_submissions === undefined ? undefined : await forms.tallies.get(form.id);
-  const closed = closedBy({ form, tally, archived, locked: node.locked, now: Date.now() });
+  const closed = closedBy({ form, tally, binding, archived, locked: node.locked, now: Date.now() });
   if (closed !== undefined) throw refusalOf(closed);
   return { submissionId, knownAs, binding, raw, answers, captcha, archived };
 }

@@ -43,7 +43,7 @@ export async function writeContent(
   return { node: after, changed: true, snapshotId };
 }
 
-/** Copies the warnings of a write to the reply. */
+/** Adds the warnings of a write to the reply. */
 export function warn({ warnings }: Pick<PreparedWrite, 'warnings'>, { reply }: CallContext): void {
-  if (warnings.length > 0) reply.warnings = [...warnings];
+  if (warnings.length > 0) reply.warnings = [...(reply.warnings ?? []), ...warnings];
 }

@@ -1,5 +1,8 @@
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { Warning } from '../content/kind.js';
+import type { Node } from '../domain/node.js';
 import { createTableCache, type TableCache } from './cache.js';
+import type { Column } from './column.js';
 import type { OpenTable } from './compute.js';
 import { type ChunkLists, createChunkLists } from './lists.js';
 import type { TablePlanner } from './planner.js';
@@ -15,6 +18,8 @@ export interface TableParts extends TableStores {
    * is there.
    */
   mayRead(nodeId: string, context: CallContext, workspaceId?: string): Promise<boolean>;
+  /** Returns what a change of a table's columns to these means for what depends on them. */
+  columnWarnings(node: Pick<Node, 'id' | 'form'>, columns: readonly Column[]): Promise<readonly Warning[]>;
 }
 
 /** Access to stored tables, which all parts of their content kind share. */

@@ -1,7 +1,16 @@
 import type { Actor } from '@commonplace/kit/auth';
 import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
-import type { ContentInput, ContentKind, ContentQuery, Part, Payload, State } from '../content/kind.js';
+import type {
+  ContentInput,
+  ContentKind,
+  ContentQuery,
+  Holder,
+  Part,
+  Payload,
+  State,
+  Warning,
+} from '../content/kind.js';
 import { NO_WRITE } from '../content/kind.js';
 import type { Node } from '../domain/node.js';
 import type { Column } from './column.js';
@@ -54,15 +63,33 @@ export function createTableKind(parts: TableParts): TableKind {
     return reader.page(tableId, head, query, engine.opener(context), createBreathe(context.signal));
   }
 
+  /** Plans the first content of a new table. */
+  async function first(holder: Holder, input: ContentInput, context: CallContext) {
+    const before = freshHead(holder.id, holder.tenant);
+    const made = bringsContent(input)
+      ? await writer.plan(holder, before, input, context, { isNewTable: true })
+      : undefined;
+    return { before, made };
+  }
+
+  /** Returns what a write of a table that changes its columns should warn of. */
+  async function warningsOf(node: Node, before: Head, after: Head): Promise<readonly Warning[]> {
+    if (node.form === undefined || JSON.stringify(before.columns) === JSON.stringify(after.columns)) return [];
+    return parts.columnWarnings(node, after.columns);
+  }
+
   return {
     ...createKeptTables(engine, writer),
     ...createTableCopies(engine, writer),
     append: writer.append,
     async create(holder, input, context) {
-      const head = freshHead(holder.id, holder.tenant);
-      if (!bringsContent(input)) return NO_WRITE;
-      const made = await writer.plan(holder, head, input, context, { isNewTable: true });
-      return writer.prepared(head, made, holder.tenant, context);
+      const { before, made } = await first(holder, input, context);
+      if (made === undefined) return NO_WRITE;
+      return writer.prepared(before, made, holder.tenant, context);
+    },
+    async restoreInput(holder, input, context) {
+      const { before, made } = await first(holder, input, context);
+      return made === undefined ? NO_WRITE : writer.prepared(before, made, holder.tenant, context);
     },
     read: (node, query, context) =>
       states.settled(async () => page(node.id, await states.head(node.id), query, context)),
@@ -77,7 +104,9 @@ export function createTableKind(parts: TableParts): TableKind {
     write: (node, input, context) =>
       states.settled(async () => {
         const head = await states.head(node.id);
-        return writer.prepared(head, await writer.plan(node, head, input, context), node.tenant, context);
+        const made = await writer.plan(node, head, input, context);
+        const warnings = [...made.warnings, ...(await warningsOf(node, head, made.head))];
+        return writer.prepared(head, { ...made, warnings }, node.tenant, context);
       }),
     readKept: (node, snapshotId, query, context) =>
       states.settled(async () => page(node.id, await engine.keptHead(node.id, snapshotId), query, context)),
@@ -89,7 +118,8 @@ export function createTableKind(parts: TableParts): TableKind {
       const facts = { ...before, columns, primary, open, nextNumbers: larger(before.nextNumbers, kept.nextNumbers) };
       const made = outcome({ ...before, id: node.id }, entriesOf(kept), facts);
       const loses = before.rowCount > 0 && !sameContent(before, made.head);
-      return writer.prepared(before, { ...made, warnings: [], loses }, node.tenant, context);
+      const warnings = await warningsOf(node, before, made.head);
+      return writer.prepared(before, { ...made, warnings, loses }, node.tenant, context);
     },
     diff: ({ id }, from, to, { signal }) =>
       states.settled(async () => {

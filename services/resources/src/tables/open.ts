@@ -6,7 +6,7 @@ import type { TableParts } from './engine.js';
 import { createTableKind, type TableKind } from './kind.js';
 import { chunkCollection, headCollection } from './records.js';
 
-interface Surroundings extends Pick<TableParts, 'settings' | 'planner'> {
+interface Surroundings extends Pick<TableParts, 'settings' | 'planner' | 'columnWarnings'> {
   readonly tree: Tree;
   readonly policy: Policy;
 }
@@ -14,13 +14,14 @@ interface Surroundings extends Pick<TableParts, 'settings' | 'planner'> {
 /** Opens the content kind of tables on its collections. */
 export async function openTableKind(
   store: Store,
-  { settings, planner, tree, policy }: Surroundings,
+  { settings, planner, tree, policy, columnWarnings }: Surroundings,
 ): Promise<TableKind> {
   return createTableKind({
     heads: await store.collection(headCollection),
     chunks: await store.collection(chunkCollection),
     settings,
     planner,
+    columnWarnings,
     async mayRead(nodeId: string, context: CallContext, workspaceId?: string) {
       const [node] = await tree.getMany([nodeId]);
       if (node?.type !== 'table' || node.state !== 'active') return false;

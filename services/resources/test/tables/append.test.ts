@@ -36,6 +36,7 @@ beforeEach(async () => {
     settings: { tableRows: 200_000, tableChoices: 5000, tableCacheBytes: 64 * 2 ** 20 },
     planner,
     mayRead: async () => true,
+    columnWarnings: async () => [],
   };
   kind = createTableKind(parts);
 });

@@ -39,6 +39,7 @@ beforeEach(async () => {
     settings: { tableRows: 5000, tableChoices: 5000, tableCacheBytes: 1 },
     planner,
     mayRead: async () => true,
+    columnWarnings: async () => [],
   };
   kind = createTableKind(parts);
 });

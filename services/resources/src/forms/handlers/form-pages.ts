@@ -20,6 +20,7 @@ const STATES: Readonly<Record<ClosedBy, FormPageState>> = {
   locked: FormPageState.INACTIVE,
   closed: FormPageState.CLOSED,
   full: FormPageState.FULL,
+  unanswerable: FormPageState.CLOSED,
 };
 
 const NOTHING = Buffer.alloc(0);
@@ -31,7 +32,8 @@ export function createFormPageHandlers(parts: FormParts): Handlers<FormPageServi
   async function stateOf({ form, node }: FoundForm, context: CallContext): Promise<ClosedBy | undefined> {
     const { archived } = await parts.terms.of(node.workspaceId, context.onward);
     const tally = await forms.tallies.get(form.id);
-    return closedBy({ form, tally, archived, locked: node.locked, now: Date.now() });
+    const binding = await forms.bindings.of(form, node);
+    return closedBy({ form, tally, binding, archived, locked: node.locked, now: Date.now() });
   }
 
   return {

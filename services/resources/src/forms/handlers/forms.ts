@@ -10,9 +10,10 @@ import { may } from '../../domain/role.js';
 import { FormExists, FormNotFound, NotATable, NoUpdateField } from '../../errors.js';
 import { publishChange } from '../../events.js';
 import { type AccessSubject, blockedBy, requireCapability, requireWritable, type Seen } from '../../policy.js';
+import { warn } from '../../snapshots/write-content.js';
 import { surroundingsOf } from '../../tree/surroundings.js';
 import { accessMessage, resourceMessage } from '../../wire.js';
-import { type Binding, bindFields } from '../columns.js';
+import { bindFields, bindingWarnings } from '../columns.js';
 import { checkConfig, markForm, newForm, placeConfig } from '../commands.js';
 import { removeForm } from '../forget.js';
 import type { FormParts } from '../parts.js';
@@ -56,8 +57,9 @@ export function createFormHandlers(parts: FormParts): Handlers<FormService> {
     const { node } = seen;
     const manages = may(seen.access.role, 'manage');
     const owner = { tenant: form.tenant, record: form.id };
-    const binding = bindFields(form.config, await columnsNow(node, context));
-    if (binding.disabled.size > 0) warnOfDisabled(binding, context);
+    const columns = await columnsNow(node, context);
+    const binding = bindFields(form.config, columns);
+    warn({ warnings: bindingWarnings(binding, columns) }, context);
     const tokens = manages
       ? { token: forms.tokens.open(form.tokenSealed, owner), hook: forms.tokens.open(form.hookSealed, owner) }
       : undefined;
@@ -177,10 +179,4 @@ async function requireCurrentRights(seen: Seen, see: () => Promise<Seen>): Promi
   requireCapability(seen, 'write');
   requireCapability(seen, 'manage');
   if (blocked !== undefined) throw InsufficientRole({ role, needed: 'manager', blocked_by: blocked });
-}
-
-function warnOfDisabled({ disabled }: Binding, { reply }: CallContext): void {
-  const names = [...disabled.values()].map(({ label }) => label);
-  const message = `Without a column that takes their values these fields are not asked: ${names.join(', ')}.`;
-  reply.warnings = [...(reply.warnings ?? []), { code: 'field_disabled', message }];
 }
