@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
 import { type Api, api } from '../src/client.js';
+import { signUp } from '../src/people.js';
 import type { List, Resource, Snapshot, TableContent, Workspace } from '../src/records.js';
 import { standingSystem } from '../src/standing.js';
 import type { System } from '../src/system.js';
@@ -199,4 +201,27 @@ test('concurrent writers lose no row', async () => {
   expect(data.rows.map(({ cells }) => Number(cells.n)).sort((a, b) => a - b)).toEqual(
     Array.from({ length: 12 }, (_, n) => n),
   );
+});
+
+test('a column links to tables that the caller can read, and to nothing else', async () => {
+  const link = (target: string) => [{ id: 'to', name: 'To', type: 'link', options: { target_table_id: target } }];
+  const target = await create();
+  const page = await boss.post<Resource>('/resources', { type: 'document', name: 'P', workspace_id: workspace.id });
+  const guest = await signUp(system, 'Linker');
+  const own = await api(system, guest.session).post<Workspace>('/workspaces', { name: 'Own' });
+  const theirs = { type: 'table', name: 'T', workspace_id: own.data.id };
+  const hidden = await api(system, guest.session).post<Resource>('/resources', theirs);
+  const id = await create(link(target), []);
+  for (const other of [page.data.id, hidden.data.id, randomUUID()]) {
+    const made = { type: 'table', name: 'L', workspace_id: workspace.id, columns: link(other), rows: [] };
+    for (const refused of [await boss.post('/resources', made), await write(id, { columns: link(other), rows: [] })]) {
+      expect(refused.status).toBe(400);
+      expect(refused.error).toMatchObject({ code: 'invalid_value', param: 'columns' });
+    }
+  }
+  expect((await write(id, { mode: 'append', columns: link(id) })).status).toBe(200);
+  await write(id, { mode: 'append', columns: link(target) });
+  await boss.del(`/resources/${target}`);
+  const { columns, rows } = (await read(id)).data;
+  expect((await write(id, { columns, rows })).status).toBe(200);
 });

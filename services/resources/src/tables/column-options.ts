@@ -23,7 +23,8 @@ const oneOf =
   (value) =>
     words.includes(value as string) ? value : undefined;
 const ID = text(/^[A-Za-z0-9_-]{1,64}$/);
-const UUID = text(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
+const IS_UUID = text(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
+const UUID: Check = (value) => (IS_UUID(value) as string | undefined)?.toLowerCase();
 const ZONE: Check = (value) => {
   try {
     return typeof value === 'string' && new Intl.DateTimeFormat('en', { timeZone: value }) && value;

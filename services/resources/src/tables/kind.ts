@@ -18,6 +18,7 @@ import type { OpenTable } from './compute.js';
 import { createTableCopies } from './copy.js';
 import { diffTables } from './diff.js';
 import { createTableEngine, type TableParts } from './engine.js';
+import { createFaults } from './faults.js';
 import { createKeptTables } from './kept.js';
 import { createTableReader } from './read.js';
 import { bare, chunkId, entriesOf, removeChunk } from './records.js';
@@ -85,6 +86,7 @@ export function createTableKind(parts: TableParts): TableKind {
     async create(holder, input, context) {
       const { before, made } = await first(holder, input, context);
       if (made === undefined) return NO_WRITE;
+      await requireReadableLinks(parts, before, made.head, context);
       return writer.prepared(before, made, holder.tenant, context);
     },
     async restoreInput(holder, input, context) {
@@ -105,6 +107,7 @@ export function createTableKind(parts: TableParts): TableKind {
       states.settled(async () => {
         const head = await states.head(node.id);
         const made = await writer.plan(node, head, input, context);
+        await requireReadableLinks(parts, head, made.head, context);
         const warnings = [...made.warnings, ...(await warningsOf(node, head, made.head))];
         return writer.prepared(head, { ...made, warnings }, node.tenant, context);
       }),
@@ -178,6 +181,25 @@ export function createTableKind(parts: TableParts): TableKind {
       return found;
     },
   };
+}
+
+/** Throws a fault for each column that comes to link to something other than a table that the caller may read. */
+async function requireReadableLinks(
+  { mayRead }: Pick<TableParts, 'mayRead'>,
+  before: Head,
+  after: Head,
+  context: CallContext,
+): Promise<void> {
+  const targetOf = ({ type, options }: Column) => (type === 'link' ? options.target_table_id : undefined);
+  const known = new Set(before.columns.map(targetOf));
+  const faults = createFaults();
+  for (const column of after.columns) {
+    const target = targetOf(column);
+    if (target === undefined || known.has(target) || (await mayRead(target, context))) continue;
+    const message = `${column.name} (${column.id}): target_table_id must be a table that you can read.`;
+    faults.add('columns', 'invalid_value', message);
+  }
+  faults.check();
 }
 
 function bringsContent({ content, columns, rows }: ContentInput): boolean {

@@ -522,11 +522,14 @@ describe('computed columns', () => {
   });
 
   test('a link to a table that the caller may not read shows only an error', async () => {
+    const target = await tables.create([{ id: 'name', name: 'Name' }], [['Ada']]);
     const columns = [
-      { id: 'who', name: 'Who', type: 'link', options: { target_table_id: '0198aaaa-0000-7000-8000-000000000001' } },
+      { id: 'who', name: 'Who', type: 'link', options: { target_table_id: target.toUpperCase() } },
       { id: 'names', name: 'Names', type: 'lookup', options: { link_column_id: 'who', target_column_id: 'name' } },
     ];
     const id = await tables.create(columns, [[['x']]]);
+    expect((await tables.read(id)).rows[0]?.cells.names).toBeNull();
+    await tables.world.remove(tables.editor, target);
     expect((await tables.read(id)).rows[0]?.cells.names).toEqual({ error: expect.any(String) });
   });
 
