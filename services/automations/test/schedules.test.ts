@@ -41,7 +41,12 @@ const hasRuns = (automationId: string, count: number) =>
 
 test('a slot is written ahead, and starts the automation in the commit that marks it', async () => {
   const { id: automationId } = await stage.automation();
-  const schedule = await stage.create({ automationId, cron: '*/5 * * * *', input: input({ week: 7 }) });
+  const schedule = await stage.create({
+    automationId,
+    cron: '*/5 * * * *',
+    timezone: 'europe/berlin',
+    input: input({ week: 7 }),
+  });
   expect(schedule.nextRunAt).toBe(at(SLOT - 5 * MINUTE));
   expect(schedule.nextRuns.map(({ scheduledFor }) => scheduledFor)).toEqual(
     [-5, 0, 5, 10, 15].map((minutes) => at(SLOT + minutes * MINUTE)),

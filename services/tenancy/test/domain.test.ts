@@ -1,4 +1,3 @@
-import { isTimezone } from '@commonplace/kit/timezone';
 import { foldName } from '@commonplace/kit/words';
 import { WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 import { describe, expect, test } from '@jest/globals';
@@ -86,16 +85,6 @@ describe('text', () => {
     expect(isOfDomains('a@b', [])).toBe(true);
     // This letter becomes longer in lower case.
     expect(isOfDomains('\u0130pek@x.org', ['x.org'])).toBe(true);
-  });
-
-  test.each([
-    ['Europe/Zurich', true],
-    ['UTC', true],
-    ['Mars/Olympus', false],
-    ['+02:00', false],
-    ['', false],
-  ])('checks whether %p is a time zone: %p', (name, known) => {
-    expect(isTimezone(name)).toBe(known);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type Fault, invalidField, invalidFields } from '@commonplace/kit/errors';
 import { jsonBytes } from '@commonplace/kit/json';
-import { isTimezone } from '@commonplace/kit/timezone';
+import { canonicalTimezone } from '@commonplace/kit/timezone';
 import { foldName } from '@commonplace/kit/words';
 import { namesByValue } from '@commonplace/platform/enums';
 import {
@@ -122,7 +122,7 @@ export function readNewSchedule(
   }
   const createdAt = new Date(now).toISOString();
   const timing: Timing = {
-    ...{ timezone, startAt: timeOf(startAt), endAt: timeOf(endAt), createdAt, jitterSeconds },
+    ...{ timezone: spelled(timezone), startAt: timeOf(startAt), endAt: timeOf(endAt), createdAt, jitterSeconds },
     ...kindOf({ cron, intervalSeconds, runAt }),
   };
   const fields: ScheduleFields = {
@@ -178,7 +178,7 @@ function changedTiming(request: UpdateScheduleRequest, before: Timing, has: (fie
   const { cron, intervalSeconds, runAt, timezone = before.timezone, jitterSeconds = before.jitterSeconds } = request;
   const isNewKind = requireOneKind({ cron, intervalSeconds, runAt });
   return {
-    ...{ createdAt: before.createdAt, timezone, jitterSeconds },
+    ...{ createdAt: before.createdAt, timezone: spelled(timezone), jitterSeconds },
     startAt: has('start_at') ? timeOf(request.startAt) : before.startAt,
     endAt: has('end_at') ? timeOf(request.endAt) : before.endAt,
     ...kindOf(isNewKind ? { cron, intervalSeconds, runAt } : before),
@@ -206,6 +206,9 @@ const kindOf = ({ cron, intervalSeconds, runAt }: Kind) => ({
   ...(runAt !== undefined && { runAt: timeOf(runAt) }),
 });
 
+/** Returns the canonical spelling of a time zone; an unknown one unchanged, as it is refused later. */
+const spelled = (timezone: string): string => canonicalTimezone(timezone) ?? timezone;
+
 const timeOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : new Date(text).toISOString();
 
@@ -225,7 +228,7 @@ function checkTiming(
 ): void {
   const before = faults.length;
   const { cron, intervalSeconds, runAt, timezone, startAt, endAt } = timing;
-  if (!isTimezone(timezone)) {
+  if (canonicalTimezone(timezone) === undefined) {
     add(faults, 'timezone', 'invalid_timezone', 'must be a time zone of the IANA database, such as Europe/Berlin.');
     return;
   }

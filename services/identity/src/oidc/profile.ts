@@ -1,5 +1,5 @@
 import { lazyLibrary } from '@commonplace/kit/library';
-import { isTimezone } from '@commonplace/kit/timezone';
+import { canonicalTimezone } from '@commonplace/kit/timezone';
 import type { JWTPayload } from 'jose';
 import type { VerifiedToken } from './verify.js';
 
@@ -62,7 +62,7 @@ export function parseProfile(from: JWTPayload | Record<string, unknown>): Profil
     ...optional('name', name ?? preferred_username),
     ...optional('avatarUrl', picture),
     ...optional('locale', locale),
-    ...optional('timezone', zoneinfo !== undefined && isTimezone(zoneinfo) ? zoneinfo : undefined),
+    ...optional('timezone', zoneinfo === undefined ? undefined : canonicalTimezone(zoneinfo)),
   };
 }
 

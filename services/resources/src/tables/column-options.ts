@@ -1,5 +1,6 @@
 import { newId } from '@commonplace/kit/id';
 import { isObject } from '@commonplace/kit/json';
+import { canonicalTimezone } from '@commonplace/kit/timezone';
 import { isLongerThan } from '@commonplace/kit/words';
 import type { Choice, ColumnOptions, ColumnType } from './column.js';
 import type { Faults } from './faults.js';
@@ -27,7 +28,10 @@ const IS_UUID = text(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
 const UUID: Check = (value) => (IS_UUID(value) as string | undefined)?.toLowerCase();
 const ZONE: Check = (value) => {
   try {
-    return typeof value === 'string' && new Intl.DateTimeFormat('en', { timeZone: value }) && value;
+    if (typeof value !== 'string') return undefined;
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    // An offset has no name, but may be a time zone of a column.
+    return canonicalTimezone(value) ?? value;
   } catch {
     return undefined;
   }

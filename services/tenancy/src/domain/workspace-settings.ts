@@ -1,5 +1,5 @@
 import { type Fault, invalidFields } from '@commonplace/kit/errors';
-import { isTimezone } from '@commonplace/kit/timezone';
+import { canonicalTimezone } from '@commonplace/kit/timezone';
 import type { WorkspaceSettings as WorkspaceSettingsMessage } from '@commonplace/proto/tenancy/v1/workspace.js';
 
 /** The settings that a workspace's administrators have set. Those that are absent have defaults. */
@@ -46,14 +46,19 @@ export function readWorkspaceSettings(
 }
 
 function readSetting(name: string, value: unknown, faults: Fault[]): unknown {
-  if (name === 'timezone' && !isTimezone(value as string)) {
-    const message = 'must be the name of a time zone, such as Europe/Zurich.';
-    faults.push({ param: 'settings.timezone', code: 'invalid_timezone', message });
-  }
+  if (name === 'timezone') return readTimezone(value as string, faults);
   if (name === 'locale') return canonicalLocale(value as string, 'settings.locale', faults);
   if (name !== 'searchLanguages') return value;
   const languages = value as readonly string[];
   return languages.map((tag, at) => canonicalLocale(tag, `settings.search_languages[${at}]`, faults));
+}
+
+function readTimezone(name: string, faults: Fault[]): string {
+  const timezone = canonicalTimezone(name);
+  if (timezone !== undefined) return timezone;
+  const message = 'must be the name of a time zone, such as Europe/Zurich.';
+  faults.push({ param: 'settings.timezone', code: 'invalid_timezone', message });
+  return name;
 }
 
 function canonicalLocale(tag: string, param: string, faults: Fault[]): string {
