@@ -96,6 +96,8 @@ export interface Sheet {
   readonly rows: readonly (readonly SheetCell[])[];
   /** Indexes of rows in which a cell spans several columns. */
   readonly merged: readonly number[];
+  /** Places of cells, such as `B2`, with a formula whose value the workbook does not have; they are empty in `rows`. */
+  readonly uncalculated: readonly string[];
 }
 
 export type Outcome =

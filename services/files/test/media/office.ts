@@ -26,11 +26,13 @@ export function docxOf(documentXml: string | Uint8Array): Buffer {
   });
 }
 
-type Cell = string | number | boolean | Date;
+/** A value, or a cell as it is written. */
+type Cell = string | number | boolean | Date | { readonly xml: string };
 
 function cellXml(cell: Cell): string {
   if (typeof cell === 'number') return `<c><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
+  if (typeof cell === 'object' && 'xml' in cell) return cell.xml;
   if (cell instanceof Date) return `<c s="1"><v>${cell.getTime() / 86_400_000 + 25_569}</v></c>`;
   return `<c t="inlineStr"><is><t>${cell}</t></is></c>`;
 }

@@ -2,16 +2,20 @@ import { archiveEnd, crc32, directoryRecord, localHeader } from '../../zip.js';
 import type { TextLimits } from '../protocol.js';
 import { type Archive, openArchive, textPartsOf } from './archive.js';
 
-/** A numeric reference to a character above U+FFFF, in hexadecimal or decimal digits. */
-const REFERENCE = /&#(?:x0*([1-9a-f][0-9a-f]{4,5})|0*([1-9][0-9]{4,6}));/gi;
+/**
+ * A section of character data, or a numeric reference to a character above U+FFFF, in hexadecimal or decimal digits. The
+ * last section may lack its end.
+ */
+const CHARACTERS = /<!\[CDATA\[([^]*?)(?:\]\]>|$)|&#(?:x0*([1-9a-f][0-9a-f]{4,5})|0*([1-9][0-9]{4,6}));/gi;
 
 /** When the parts of a workbook that was written anew are said to be changed: no reader asks. */
 const MODIFIED_AT = new Date('1980-01-01T00:00:00Z');
 
 /**
  * Unpacks all text parts of a workbook once, as `checkArchive` does, and returns the bytes for the library that reads
- * workbooks. It decodes references to characters above U+FFFF, which openpyxl writes for emoji, as other characters, so
- * a workbook that has such references is written anew with the characters themselves.
+ * workbooks. It decodes references to characters above U+FFFF, which openpyxl writes for emoji, as other characters, and
+ * leaves out sections of character data (CDATA), so a workbook that has such is written anew with the characters
+ * themselves.
  */
 export async function checkWorkbook(file: Buffer, limits: TextLimits): Promise<Buffer> {
   const archive = await openArchive(file, limits);
@@ -26,13 +30,14 @@ export async function checkWorkbook(file: Buffer, limits: TextLimits): Promise<B
 
 const partOf = async (archive: Archive, name: string): Promise<Buffer> => (await archive.read(name)) ?? Buffer.alloc(0);
 
-/** Returns the bytes of a part with the characters instead of the references; the part itself if it has none. */
+/** Returns the bytes of a part with plain characters for references and sections; the part itself if it has none. */
 function withCharacters(part: Buffer): Buffer {
-  if (!part.includes('&#')) return part;
+  if (!part.includes('&#') && !part.includes('<![CDATA[')) return part;
   const bytes = part.toString('latin1');
-  const replaced = bytes.replace(REFERENCE, (reference, hex?: string, decimal?: string) => {
+  const replaced = bytes.replace(CHARACTERS, (found, section?: string, hex?: string, decimal?: string) => {
+    if (section !== undefined) return section.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    if (code <= 0xffff || code > 0x10ffff) return reference;
+    if (code <= 0xffff || code > 0x10ffff) return found;
     return Buffer.from(String.fromCodePoint(code)).toString('latin1');
   });
   return replaced === bytes ? part : Buffer.from(replaced, 'latin1');

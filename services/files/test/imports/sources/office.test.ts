@@ -173,6 +173,35 @@ describe('a workbook', () => {
     expect(json(content('u.xlsx#Two').json).rows).toEqual([['😀']]);
   });
 
+  test('has the text of sections of character data, in which there are no references', async () => {
+    const file = xlsx({ S: [['Name'], ['<![CDATA[Write <&#128512;> & wait for ]]>&#128512;']] });
+    const { content } = await readAll(openXlsxSource, { 'u.xlsx': file });
+    expect(json(content('u.xlsx').json).rows).toEqual([['Write <&#128512;> & wait for 😀']]);
+  });
+
+  test('warns of formulas without a stored value, which become empty cells', async () => {
+    const without = ['<c><f>B2*2</f></c>', '<c><f>B3*2</f><v></v></c>', '<c><f>B4*2</f><v/></c>'];
+    const rows = without.map((xml) => ['Oslo', 1, { xml }]);
+    const withValue = [
+      { xml: '<c><f>1+1</f><v>2</v></c>' },
+      { xml: '<c t="str"><f>""</f><v></v></c>' },
+      { xml: '<c t="str"><f>UPPER("a")</f><v>A</v></c>' },
+    ];
+    const { content } = await readAll(openXlsxSource, {
+      'u.xlsx': xlsx({ S: [['City', 'Sum', 'Twice'], ...rows, ['Rome', ...withValue]] }),
+    });
+    const { warnings = [], json: table } = content('u.xlsx');
+    expect(json(table).rows.slice(0, 3)).toEqual(rows.map(([city, sum]) => [city, sum, null, null]));
+    expect(warnings).toEqual([expect.stringMatching(/^3 cells are empty .*: C2, C3, C4\./)]);
+
+    const many = Array.from({ length: 12 }, () => [{ xml: '<c><f>1+1</f></c>' }]);
+    const only = await readAll(openXlsxSource, { 'v.xlsx': xlsx({ S: many }) });
+    expect(only.content('v.xlsx').warnings).toEqual([
+      'The sheet is empty.',
+      expect.stringMatching(/^12 cells .*A10 and others\./),
+    ]);
+  });
+
   test('has times, durations of more than a day, and days before March 1900, as Excel counts them', async () => {
     const day = (serial: number) => new Date(Date.UTC(1899, 11, 30) + serial * 86_400_000);
     const file = xlsx({

@@ -97,14 +97,23 @@ interface SheetTable {
   readonly warnings: string[];
 }
 
+/** Maximum number of cells that a warning names. */
+const MAX_NAMED_CELLS = 10;
+
+function uncalculatedWarning(places: readonly string[]): string {
+  const named = places.slice(0, MAX_NAMED_CELLS).join(', ') + (places.length > MAX_NAMED_CELLS ? ' and others' : '');
+  const cells = places.length === 1 ? 'A cell is' : `${places.length} cells are`;
+  return `${cells} empty because the workbook has a formula without its value there: ${named}. A spreadsheet program that opens and saves the workbook adds the values.`;
+}
+
 /** Builds a table from a sheet's rows. A sheet without any becomes an empty table. */
 function tableOf(
-  { rows, merged }: Pick<Sheet, 'rows' | 'merged'>,
+  { rows, merged, uncalculated }: Pick<Sheet, 'rows' | 'merged' | 'uncalculated'>,
   path: string,
   options: SourceOptions['csv'] = {},
 ): SheetTable {
-  if (rows.length === 0) return { table: EMPTY, warnings: ['The sheet is empty.'] };
-  const warnings: string[] = [];
+  const warnings = uncalculated.length === 0 ? [] : [uncalculatedWarning(uncalculated)];
+  if (rows.length === 0) return { table: EMPTY, warnings: ['The sheet is empty.', ...warnings] };
   const titles = options.hasHeader === false ? 0 : titleRows(rows);
   const title = rows.slice(0, titles).map((row) =>
     row
