@@ -329,3 +329,26 @@ describe('what a key has created', () => {
     }
   });
 });
+
+test('a list of a place that does not exist is 404, and other filters by an unknown id match nothing', async () => {
+  const id = randomUUID();
+  const answers = async (paths: readonly string[], name: string) =>
+    Promise.all(
+      paths.map(async (path) => {
+        const { status, body } = await by.get<List<Named>>(`${path}?${name}=${id}`);
+        return [path, name, status, body.data?.items.length ?? 0];
+      }),
+    );
+  // Agents of an Org can be seen without access to the workspaces in which they act, so that their list compares ids.
+  const ofWorkspaces = [
+    ...['/agent-approvals', '/agent-runs', '/agent-schedules', '/automations', '/chat-sessions'],
+    ...['/im/conversations', '/memories', '/notifications', '/work-items'],
+  ];
+  expect(await answers(ofWorkspaces, 'workspace_id')).toEqual(
+    ofWorkspaces.map((path) => [path, 'workspace_id', 404, 0]),
+  );
+  const ofOrgs = ['/chat-sessions', '/im/conversations', '/memories', '/workspaces', '/api-keys'];
+  expect(await answers(ofOrgs, 'org_id')).toEqual(ofOrgs.map((path) => [path, 'org_id', 404, 0]));
+  const ofAgents = ['/agent-approvals', '/agent-runs', '/agent-schedules', '/chat-sessions', '/memories'];
+  expect(await answers(ofAgents, 'agent_id')).toEqual(ofAgents.map((path) => [path, 'agent_id', 200, 0]));
+});
