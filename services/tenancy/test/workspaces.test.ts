@@ -130,8 +130,12 @@ describe('creating', () => {
     });
     expect(await outcome(world.createWorkspace(owner, { settings: { timezone: '+02:00' } }))).toBe('invalid_timezone');
     expect(await outcome(world.createWorkspace(owner, { templateId: orgId }))).toBe('not_found');
-    const fine = await world.createWorkspace(owner, { settings: { timezone: 'europe/zurich', locale: 'pt-br' } });
-    expect(fine.settings).toMatchObject({ timezone: 'Europe/Zurich', locale: 'pt-BR' });
+    const fine = await world.createWorkspace(owner, {
+      settings: { timezone: 'europe/zurich', locale: 'pt-br', searchLanguages: ['DE', 'pt-br', 'de'] },
+    });
+    expect(fine.settings).toMatchObject({
+      ...{ timezone: 'Europe/Zurich', locale: 'pt-BR', searchLanguages: ['de', 'pt-BR'] },
+    });
   });
 });
 

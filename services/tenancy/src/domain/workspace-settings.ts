@@ -50,7 +50,7 @@ function readSetting(name: string, value: unknown, faults: Fault[]): unknown {
   if (name === 'locale') return canonicalLocale(value as string, 'settings.locale', faults);
   if (name !== 'searchLanguages') return value;
   const languages = value as readonly string[];
-  return languages.map((tag, at) => canonicalLocale(tag, `settings.search_languages[${at}]`, faults));
+  return [...new Set(languages.map((tag, at) => canonicalLocale(tag, `settings.search_languages[${at}]`, faults)))];
 }
 
 function readTimezone(name: string, faults: Fault[]): string {
