@@ -6,7 +6,7 @@ import { type Archive, openArchive, textPartsOf } from './archive.js';
  * A section of character data, or a numeric reference to a character above U+FFFF, in hexadecimal or decimal digits. The
  * last section may lack its end.
  */
-const CHARACTERS = /<!\[CDATA\[([^]*?)(?:\]\]>|$)|&#(?:x0*([1-9a-f][0-9a-f]{4,5})|0*([1-9][0-9]{4,6}));/gi;
+const CHARACTERS = /<!\[CDATA\[([\s\S]*?)(?:\]\]>|$)|&#(?:x0*([1-9a-f][0-9a-f]{4,5})|0*([1-9][0-9]{4,6}));/gi;
 
 /** When the parts of a workbook that was written anew are said to be changed: no reader asks. */
 const MODIFIED_AT = new Date('1980-01-01T00:00:00Z');
