@@ -54,9 +54,3 @@ export class Arrivals {
     else known.push(performance.now());
   }
 }
-
-/** Returns the percentile of the values at `share`, a fraction from 0 to 1. */
-export function shareOf(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-}

@@ -3,6 +3,7 @@ import type { Bench } from '../bench.js';
 import { createResource, createWorkspace, type Made } from '../fill.js';
 import type { Client } from '../http.js';
 import { cpuSeconds } from '../processes.js';
+import { percentile } from '../quality/measures.js';
 import type { Row } from '../row.js';
 
 /** Number of clients, each of which requests one run after another. */
@@ -129,7 +130,5 @@ async function eventsToRuns(client: Client, workspaceId: string) {
     }
   }
   const times = runs.map(({ input, started_at }) => Date.parse(started_at) - Date.parse(input?.event?.timestamp ?? ''));
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.min(Math.floor(times.length * share), times.length - 1)] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
 }

@@ -3,8 +3,9 @@ import { forEach } from '@commonplace/acceptance/dist/src/walk.js';
 import type { Bench } from '../bench.js';
 import { createFolders, createResource, createWorkspace } from '../fill.js';
 import { cpuSeconds, residentMiB } from '../processes.js';
+import { percentile } from '../quality/measures.js';
 import type { Row } from '../row.js';
-import { Arrivals, addReaders, shareOf } from '../streams.js';
+import { Arrivals, addReaders } from '../streams.js';
 
 /** Number of concurrent streams. Below, number of people who read them, each on several devices. */
 const STREAMS = 1_000;
@@ -46,7 +47,7 @@ export async function measureEvents(bench: Bench): Promise<Row> {
       const id = await createResource(client, { type: 'folder', name: `Told ${change}`, workspace_id: workspaceId });
       times.push(...(await arrivals.of(id, STREAMS)).map((at) => at - started));
     }
-    const at = (share: number) => shareOf(times, share) / 1000;
+    const at = (share: number) => percentile(times, share) / 1000;
     return {
       figures: [],
       notes: [

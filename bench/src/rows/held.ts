@@ -5,6 +5,7 @@ import { freePort } from '@commonplace/acceptance/dist/src/system.js';
 import type { Bench, Measured } from '../bench.js';
 import { createResource, createWorkspace, fillWorkspace, type Made, sentence } from '../fill.js';
 import { type Client, openClient } from '../http.js';
+import { percentile } from '../quality/measures.js';
 import type { Check, Row } from '../row.js';
 import { settle } from '../system.js';
 import { importArchive, readArchive } from './import.js';
@@ -140,9 +141,8 @@ async function readBeside(read: () => unknown, { name, run }: Long, delayPort: n
     over = true;
     await Promise.all(readers);
   }
-  times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { name, tookMs, p50: at(0.5), p99: at(0.99), heldMs: (await takeDelay(delayPort)).most };
+  const [p50, p99] = [percentile(times, 0.5), percentile(times, 0.99)];
+  return { name, tookMs, p50, p99, heldMs: (await takeDelay(delayPort)).most };
 }
 
 /** Returns the delays of the system's event loop since the last call. */

@@ -6,8 +6,9 @@ import { createWorkspace, type Made } from '../fill.js';
 import { JSON_BODY, openClient } from '../http.js';
 import type { Subject } from '../measure.js';
 import { residentMiB } from '../processes.js';
+import { percentile } from '../quality/measures.js';
 import { type Check, type Row, ratioOf } from '../row.js';
-import { Arrivals, addReaders, shareOf } from '../streams.js';
+import { Arrivals, addReaders } from '../streams.js';
 import { startBareFanOut, startBareKoa } from '../subjects/limit.js';
 
 /** Number of concurrent streams. Below, number of members who read them, each on several devices. */
@@ -127,7 +128,7 @@ type Times = Awaited<ReturnType<typeof sendInTurns>>;
 
 function checksOf(ours: FanOut, theirs: FanOut, times: Times): Check[] {
   const least = { unit: '×', right: 'at most' } as const;
-  const ratio = (share: number) => shareOf(times.ours, share) / shareOf(times.theirs, share);
+  const ratio = (share: number) => percentile(times.ours, share) / percentile(times.theirs, share);
   return [
     { what: 'from a post to a reader beside a bare fan-out, p50', value: ratio(0.5), ...least, floor: 10 },
     { what: 'from a post to a reader beside a bare fan-out, p99', value: ratio(0.99), ...least, floor: 10 },
@@ -145,7 +146,7 @@ function checksOf(ours: FanOut, theirs: FanOut, times: Times): Check[] {
 
 function notesOf(ours: FanOut, theirs: FanOut, { ours: mine, theirs: bare }: Times): string[] {
   const ms = (times: readonly number[]) =>
-    `p50 ${Math.round(shareOf(times, 0.5))} ms, p99 ${Math.round(shareOf(times, 0.99))} ms`;
+    `p50 ${Math.round(percentile(times, 0.5))} ms, p99 ${Math.round(percentile(times, 0.99))} ms`;
   return [
     `from a post to each of ${STREAMS} streams of ${PEOPLE} people: ${ms(mine)}; bare fan-out ${ms(bare)}`,
     `${STREAMS} idle streams: ${ours.memory.toFixed(0)} MB; bare fan-out ${theirs.memory.toFixed(0)} MB`,

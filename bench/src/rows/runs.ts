@@ -8,6 +8,7 @@ import type { Script } from '@commonplace/kit/testing/chat-server';
 import type { Bench, Measured } from '../bench.js';
 import { createWorkspace } from '../fill.js';
 import { median } from '../measure.js';
+import { percentile } from '../quality/measures.js';
 import type { Row } from '../row.js';
 
 /** Number of concurrent streams. Below, number of replies in each of them. */
@@ -184,9 +185,7 @@ async function firstTokens({ ask }: Asked) {
       return inTurn(REPLIES, async () => (await ask('bench-stream')).first);
     }),
   );
-  const sorted = all.flat().sort((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: percentile(all.flat(), 0.5), p99: percentile(all.flat(), 0.99) };
 }
 
 async function repliesPerSecond({ ask }: Asked, { pace }: Bench): Promise<number> {

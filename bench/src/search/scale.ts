@@ -11,6 +11,7 @@ import type { EmbeddingModel } from '@commonplace/search/dist/src/embedding/port
 import { createSearchHandlers } from '@commonplace/search/dist/src/handlers/search.js';
 import type { SearchIndex } from '@commonplace/search/dist/src/index/port.js';
 import { openSqliteIndex } from '@commonplace/search/dist/src/index/sqlite/index.js';
+import { percentile } from '../quality/measures.js';
 import { createRandom, createVocabulary, direction, documentOf, WORKSPACE } from './corpus.js';
 
 interface Scale {
@@ -131,21 +132,15 @@ async function measure(
     processor.push((user + system) / 1000);
     if (items.length < Math.min(LIMIT, page?.total ?? 0)) short++;
   }
-  const p95 = shareOf(times, 0.95);
-  const cpuMs = shareOf(processor, 0.5);
+  const p95 = percentile(times, 0.95);
+  const cpuMs = percentile(processor, 0.5);
   const met = p95 <= FLOORS[mode] ? 'met' : 'MISSED';
   say(
-    `${mode.padEnd(9)} p50 ${shareOf(times, 0.5).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, ` +
+    `${mode.padEnd(9)} p50 ${percentile(times, 0.5).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, ` +
       `at most ${FLOORS[mode]} ms ${met}; processor time p50 ${cpuMs.toFixed(1)} ms, ` +
-      `p95 ${shareOf(processor, 0.95).toFixed(1)} ms; ${short} pages of ${questions} not full`,
+      `p95 ${percentile(processor, 0.95).toFixed(1)} ms; ${short} pages of ${questions} not full`,
   );
   return { mode, cpuMs };
-}
-
-/** Returns the percentile of the figures at `share`, a fraction from 0 to 1. */
-function shareOf(figures: readonly number[], share: number): number {
-  const sorted = [...figures].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
 /** Returns a query: a frequent word, medium and frequent words, a rare word, a prefix, a phrase, or an exclusion. */
