@@ -57,7 +57,6 @@ export function newFile(by: Api, fields: object, content?: Uint8Array | string):
   return by.post<NewFile>('/files', { ...fields, ...inline });
 }
 
-/** Uploads bytes to the URL of an upload. */
 export async function putBytes({ url, headers }: Upload, bytes: Uint8Array): Promise<Response> {
   return fetch(url ?? '', { method: 'PUT', headers, body: bytes as Uint8Array<ArrayBuffer> });
 }

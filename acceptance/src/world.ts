@@ -37,7 +37,6 @@ export interface Place {
   readonly extraOrgMember: Member;
   /** A key of the Org that no test uses for calls. */
   readonly orgKey: ApiKey;
-  /** Creates a document. */
   newDocument(): Promise<Resource>;
   newArtifact(): Promise<Resource>;
   newTable(): Promise<Resource>;

@@ -6,7 +6,6 @@ import { beside, type Figures } from './measure.js';
 import type { Options } from './options.js';
 import { type Check, isMet, type Row } from './row.js';
 
-/** Outcome of a row. */
 export type Outcome =
   | { readonly name: string; readonly title: string; readonly row: Row }
   | { readonly name: string; readonly title: string; readonly skipped: string }

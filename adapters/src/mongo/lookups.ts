@@ -52,7 +52,6 @@ async function answer(raw: RawCollection, group: readonly Waiting[]): Promise<vo
   }
 }
 
-/** Returns documents by their ids. */
 export async function documentsOf(
   raw: RawCollection,
   ids: readonly string[],

@@ -96,7 +96,6 @@ function* waysToDivide<T>({ or, and = [], ...fields }: Where<T>) {
   }
 }
 
-/** Returns the number of streams. */
 export function countStreams<T>(all: readonly Streams<T>[]): number {
   return all.reduce((sum, { lists }) => sum + lists.reduce((count, { values }) => count * values.length, 1), 0);
 }

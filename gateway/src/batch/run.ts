@@ -3,7 +3,6 @@ import { AppError, defineError } from '@commonplace/kit/errors';
 import type { BatchCall, BatchResponse } from '@commonplace/proto/gateway/v1/batch_service.js';
 import { endOfTurn } from '../end-of-turn.js';
 
-/** The answer of a call. */
 export interface CallAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;

@@ -149,7 +149,6 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** The envelope of every error. */
 export const ERROR_ENVELOPE = {
   type: 'object',
   required: ['error', 'request_id'],

@@ -256,7 +256,6 @@ function shortened(text: string, most: number): string {
   return (text.length > most ? `${text.slice(0, most)}…` : text).toWellFormed();
 }
 
-/** Returns the error for one invalid field. */
 export function invalidField(param: string, code: string, message: string): AppError {
   return invalidFields([{ param, code, message }]);
 }

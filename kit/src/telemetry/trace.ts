@@ -213,7 +213,6 @@ interface TraceHeaders {
   readonly tracestate?: string;
 }
 
-/** Returns the headers of a trace context. */
 export function traceHeaders(context: string | undefined): TraceHeaders {
   if (context === undefined) return {};
   const at = context.indexOf(';');

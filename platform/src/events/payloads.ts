@@ -87,5 +87,4 @@ export const PAYLOADS = {
 
 export type EventName = keyof typeof PAYLOADS;
 
-/** The payload of an event. */
 export type Payload<Name extends EventName> = ReturnType<(typeof PAYLOADS)[Name]>;

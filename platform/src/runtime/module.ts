@@ -41,16 +41,13 @@ export function defineService<const Calls extends readonly ServiceContract<unkno
   return declaration as unknown as ServiceModule;
 }
 
-/** The client of a contract. */
 export type ClientOf<Contract> = Contract extends ServiceContract<infer S> ? Client<S> : never;
 
 /** Contracts of other services, by the names that a service gives their clients. */
 export type ContractTable = Readonly<Record<string, ServiceContract<unknown>>>;
 
-/** The clients of a table of contracts. */
 export type Clients<T extends ContractTable> = { readonly [Name in keyof T]: ClientOf<T[Name]> };
 
-/** Opens the clients of a table of contracts. */
 export function openClients<T extends ContractTable>(host: Pick<Host<T[keyof T]>, 'client'>, table: T): Clients<T> {
   const opened: Record<string, unknown> = {};
   for (const [name, contract] of Object.entries(table)) opened[name] = host.client(contract as T[keyof T]);

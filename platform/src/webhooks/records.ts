@@ -52,7 +52,6 @@ const deliveryCollection: CollectionSpec<Delivery> = {
   indexes: [{ fields: ['dueAt'], sparse: true }, { fields: ['ownerId', 'createdAt'] }, DEAD_INDEX],
 };
 
-/** Returns the queue of the deliveries that a service makes. */
 export function deliveryQueue(service: string): QueueSpec<Delivery> {
   return {
     name: `${service}.webhooks`,

@@ -3,7 +3,6 @@ import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import type { Store } from '@commonplace/kit/store';
 import type { Parts, RunQuotas } from './parts.js';
 
-/** Opens the quotas of agents, runs and memories. */
 export async function openRunQuotas(
   store: Store,
   { agents, runs, memories, settings }: Pick<Parts, 'agents' | 'runs' | 'memories' | 'settings'>,

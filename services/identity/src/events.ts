@@ -11,7 +11,6 @@ export function userCreated(context: CallContext, { id, name }: Pick<UserRecord,
   return context.event('user.created', id, { userId: id, userName: name });
 }
 
-/** Returns the event of a sign-in. */
 export function sessionStarted(
   context: CallContext,
   session: { readonly credentialId: string; readonly method: SignInMethod; readonly clientIp: string },
@@ -27,7 +26,6 @@ export function sessionStarted(
   };
 }
 
-/** The methods of signing in. */
 export type SignInMethod = 'password' | 'sign_up' | 'oidc' | 'passkey';
 
 export function sessionEnded(

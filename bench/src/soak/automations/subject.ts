@@ -25,7 +25,6 @@ export interface Asked {
   answeredAt?: number;
 }
 
-/** A run as it is stored. */
 export interface StoredRun {
   readonly id: string;
   readonly automationId: string;

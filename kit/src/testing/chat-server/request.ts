@@ -137,7 +137,6 @@ function wrongMessages(messages: unknown): Refusal | undefined {
   return refuse(text, 'messages');
 }
 
-/** Returns the text of a message. */
 export function textOf({ content }: ChatCompletionMessageParam): string {
   if (typeof content === 'string') return content;
   return (content ?? []).map((part) => ('text' in part ? part.text : '')).join('');

@@ -13,7 +13,6 @@ import { placeMessage } from '../wire/agents.js';
 
 type WorkspaceHandlers = Pick<Handlers<AgentService>, 'listAgentWorkspaces' | 'replaceAgentWorkspaces'>;
 
-/** Creates the handlers for the workspaces of agents. */
 export function createAgentWorkspaceHandlers(parts: Parts): WorkspaceHandlers {
   return {
     async listAgentWorkspaces({ agentId, page }, context) {

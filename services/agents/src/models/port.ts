@@ -209,7 +209,6 @@ export interface ChatModels {
   readonly isConfigured: boolean;
   /** The model for requests that name none. */
   readonly default: ChatModel;
-  /** Returns a model by its id, or undefined. */
   find(id: string): ChatModel | undefined;
   /** Returns a model by its id, or the default model if the id is undefined. Throws `ModelNotFound`. */
   get(id: string | undefined): ChatModel;

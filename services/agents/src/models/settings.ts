@@ -5,7 +5,6 @@ const MODEL = '[^\\s,\\[\\]{}]{1,200}';
 /** A JSON list, or comma-separated ids. */
 const MODELS = `\\s*\\[(.|\\s)*\\]\\s*|${MODEL}( *, *${MODEL})*`;
 
-/** The settings of chat models. */
 export const chatModelSettings = defineSettings({
   chatModelUrl: {
     common: 'chat by a model: URL of an OpenAI-compatible API',

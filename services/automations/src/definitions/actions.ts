@@ -58,7 +58,6 @@ const NAME = { kind: 'line', required: true, max: 255 } as const;
 const ID = { kind: 'uuid', required: true } as const;
 const TYPECAST = { kind: 'flag' } as const;
 
-/** All actions by their type. */
 export const ACTIONS: Readonly<Record<ActionType, ActionSpec>> = {
   create_resource: {
     scope: 'resource:write',

@@ -1,7 +1,6 @@
 import { createEvent, type DomainEvent } from '@commonplace/kit/events';
 import type { ImportRecord } from './stores/records.js';
 
-/** Creates the event that an import has finished. */
 export function finishedEvent(record: ImportRecord): DomainEvent {
   const { id, workspaceId, tenant, name, status, rootResourceId = '', userId, error, done } = record;
   return createEvent({

@@ -11,7 +11,6 @@ type RemoveParts = Pick<ConversationParts, 'heads' | 'messages' | 'mentions'>;
 /** Maximum number of mention records read for one message, well above the largest limit that can be configured. */
 const MAX_MENTIONS_READ = 1000;
 
-/** Returns the mention records of a message. */
 export function mentionsIn({ mentions }: Pick<RemoveParts, 'mentions'>, messageId: string): Promise<MentionRecord[]> {
   return mentions.find({ where: { messageId }, limit: MAX_MENTIONS_READ });
 }

@@ -15,7 +15,6 @@ function termKey(conversationId: string, term: string): string {
   return `${conversationId.slice(-KEY_LENGTH)}:${term}`;
 }
 
-/** Returns the search fields of a message. */
 export function searchFields(conversationId: string, text: string): Pick<MessageRecord, 'terms' | 'folded'> {
   const { terms, folded }: MessageTerms = termsOf(text);
   return {

@@ -136,7 +136,6 @@ function addMentions(
   for (const record of mentionRecordsOf(message, mentions)) work.insert(records, record);
 }
 
-/** Returns the mention records of a message. */
 export function mentionRecordsOf(
   { id, tenant, conversationId, seq, authorId }: MessageRecord,
   mentions: readonly StoredMention[],

@@ -69,7 +69,6 @@ export interface Warning {
   readonly message: string;
 }
 
-/** The result of a write. */
 interface WriteResult {
   /** False if the write changed nothing, in which case nothing was stored. */
   readonly changed: boolean;

@@ -46,7 +46,6 @@ export interface AccessSubject {
    * refused.
    */
   refresh(): Promise<void>;
-  /** Returns the sharing terms of a workspace. */
   terms(workspaceId: string): Promise<SharingTerms>;
 }
 

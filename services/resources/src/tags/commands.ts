@@ -32,7 +32,6 @@ export async function deleteTag(parts: TagParts, tag: Tag, place: TagPlace, cont
   return { id: tag.id, deleted: true, detachedCount };
 }
 
-/** Removes a tag from some nodes. */
 export async function detachTag(
   parts: TagParts,
   tag: Tag,

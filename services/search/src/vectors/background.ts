@@ -16,7 +16,6 @@ interface EmbeddingParts {
    * chunks are used, or of one of these models.
    */
   readonly former?: readonly Embedder[];
-  /** Tokens of one chunk. */
   readonly chunkTokens: number;
   readonly log: Log;
   /** Called with the tokens of a workspace's texts that were sent to a provider. */

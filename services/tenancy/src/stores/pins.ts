@@ -49,7 +49,6 @@ export const pinListCollection: CollectionSpec<PinList> = {
   indexes: [{ fields: ['workspaceId'] }, { fields: ['itemIds'], many: true }],
 };
 
-/** Returns the item of a pin. */
 export const itemOf = ({ itemType = 'resource', itemId }: PinEntry): ItemRef => ({ type: itemType, id: itemId });
 
 export const isSameItem = (one: ItemRef, other: ItemRef): boolean => one.type === other.type && one.id === other.id;

@@ -20,7 +20,6 @@ export interface Bundle {
   /** Tenant of the import; file parsers share their time fairly between tenants. */
   readonly tenant?: string;
   readonly entries: readonly Entry[];
-  /** Returns the entry of a path. */
   entry(path: string): Entry | undefined;
   /** Streams the bytes of an entry. */
   open(path: string): Promise<Readable>;

@@ -13,7 +13,6 @@ import { REPEAT_COLUMNS, repeatsOf } from './repeats.js';
 import { TENANT_ROWS } from './schema.js';
 import { markStale, removeVectors } from './vectors.js';
 
-/** One change of the index. */
 export type Change = { readonly upsert: IndexEntry } | { readonly remove: string };
 
 export function idOf(change: Change): string {

@@ -57,7 +57,6 @@ export interface Server {
 /** Reports that a collection does not exist. */
 export class MissingCollection extends IndexFailure {}
 
-/** Searches per request. */
 const MAX_SEARCHES_PER_REQUEST = 40;
 const WRITE_DEADLINE_FACTOR = 6;
 const RETRY_SECONDS = 0.1;

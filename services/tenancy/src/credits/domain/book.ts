@@ -51,7 +51,6 @@ export interface BookEntry {
   readonly grantId?: string;
 }
 
-/** The parts of a reservation. */
 export interface ReservedParts {
   readonly amount: Micros;
   readonly fromGrants: Micros;

@@ -130,7 +130,6 @@ function propertiesOf(root: Element): Property[] {
   });
 }
 
-/** Reads a page of an HTML export. */
 export function readNotionHtml(page: Buffer): NotionHtml {
   const root = treeOf(page);
   const head = find(root, ({ name }) => name === 'header') ?? root;

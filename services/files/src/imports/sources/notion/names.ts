@@ -31,7 +31,6 @@ export function idIn(href: string): string | undefined {
   return (plain ?? dashed)?.replaceAll('-', '').toLowerCase();
 }
 
-/** Returns the kind of a callout by its icon. */
 export function calloutKind(icon: string): string {
   if (/[💡✨🌟⭐]/u.test(icon)) return 'tip';
   if (/[⚠🚨🚧]/u.test(icon)) return 'warning';
