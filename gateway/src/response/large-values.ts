@@ -8,7 +8,7 @@ import { quote } from './text.js';
  */
 const LARGE_SIZE = 64 * 1024;
 /** Size up to which a value is always written at once, because a piece of its own would cost more. */
-const SMALL_SIZE = 4096;
+export const SMALL_SIZE = 4096;
 
 /** Stands for a large value in a written answer. JSON never contains this character, because it has to be escaped. */
 const PLACEHOLDER = '\u0000';
@@ -57,6 +57,11 @@ function isWrittenAtOnce(size: number): boolean {
 function leaveOut(value: Buffer | LargeText): string {
   leftOut?.push(value);
   return PLACEHOLDER;
+}
+
+/** Returns whether nothing was left out of a text. */
+export function isComplete(text: string): boolean {
+  return !text.includes(PLACEHOLDER);
 }
 
 /** Runs `write`. Returns its text together with the values that it has left out. */

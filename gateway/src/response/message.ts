@@ -1,6 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf';
 import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
+import { keepTexts } from './kept-texts.js';
 import { writeJson, writeText } from './large-values.js';
 import { quote, quoteTime } from './text.js';
 
@@ -84,7 +85,8 @@ function compileElement(contract: Contract, element: Element, writersOf: Writers
     case 'message':
     case 'page': {
       const writers = writersOf(element.type);
-      return (value) => (isMessage(value) ? writeMessage(value, writers) : 'null');
+      const write = keepTexts((message) => writeMessage(message, writers));
+      return (value) => (isMessage(value) ? write(value) : 'null');
     }
     default:
       throw new Error(`answers do not support fields of kind ${element.kind}`);

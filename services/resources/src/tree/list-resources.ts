@@ -14,9 +14,10 @@ import { type Capability, may } from '../domain/role.js';
 import type { AccessSubject, Seen } from '../policy.js';
 import { byName, tagMessages } from '../tags/queries.js';
 import type { Tag } from '../tags/records.js';
-import { nodeType, resourceMessage, TYPES } from '../wire.js';
+import { nodeType, TYPES } from '../wire.js';
 import { fewOfName, fewOfTypes } from './few.js';
 import { createdBy, listFew, listNodes, listUnsettled, type NodePage } from './list.js';
+import { listedMessage } from './listed-message.js';
 import type { TreeParts } from './parts.js';
 import { countVisibleChildren, pathFrom, requireIncludeScope } from './surroundings.js';
 import { type Visible, visibleWhere } from './visible.js';
@@ -227,7 +228,7 @@ async function itemsOf(
       const path = paths ? await pathFrom(parts, node, loaded, subject) : undefined;
       const nearest = path?.at(-1);
       const parent = nearest?.id === node.parentKey ? loaded.get(node.parentKey) : undefined;
-      return resourceMessage(one, {
+      return listedMessage(one, {
         childCount: counts.get(node.id) ?? 0,
         publication: publications.get(node.id),
         path: include.includes(ResourceInclude.PATH) ? path : undefined,
