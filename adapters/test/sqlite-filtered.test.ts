@@ -306,6 +306,19 @@ describe('filters that no index serves', () => {
     });
   });
 
+  test('stay on the event loop if alternatives have few records, however large the page may be', async () => {
+    await groupsOf(async (observed, groups) => {
+      const state = { in: ['active', 'gone'] };
+      const query = { where: { place: { in: ['q', 'none'] }, state }, sort: ['position'], limit: 1000 } as const;
+      const all = await observed.find(query);
+      expect(groups).toEqual([]);
+      expect(all).toHaveLength(COUNT / 50);
+      expect(all).toEqual(await notes.find({ ...query, where: { place: 'q', state } }));
+      await observed.find({ ...query, where: { place: { in: ['p', 'q'] }, state } });
+      expect(groups).toHaveLength(1);
+    });
+  });
+
   test('run in another thread if alternatives have many candidates together', async () => {
     await groupsOf(async (observed, groups) => {
       const few: Where<Note> = { or: [{ place: 'q' }, { above: { contains: 'few' } }] };

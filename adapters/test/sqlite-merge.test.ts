@@ -127,6 +127,23 @@ describe('alternatives together with an order', () => {
     expect([indexed, plan]).toEqual([true, expect.stringContaining('RECURSIVE STEP')]);
   });
 
+  test('are merged by an index that has only some of the records', async () => {
+    const store = database.store('unit');
+    const few = await store.collection<Page>({
+      name: 'few_pages',
+      indexes: [{ fields: ['state', 'space', 'rank'], sparse: true }],
+    });
+    const unit = store.begin();
+    for (const { rank, ...record } of RECORDS) unit.insert(few, rank < 3 ? { ...record, rank } : (record as Page));
+    await unit.commit();
+    const where = { state: { in: ['open', 'shut'] }, space: { in: ['s1', 's4'] } };
+    const found = await few.find({ where, sort: ['rank'], limit: 1000 });
+    const wanted = expected(['open', 'shut'], ['s1', 's4'], ['rank']);
+    expect(found.map(({ id }) => id)).toEqual(
+      wanted.filter((id) => RECORDS.some((record) => record.id === id && record.rank < 3)),
+    );
+  });
+
   test('are merged also for many values', async () => {
     const spaces = ['s1', 's5', ...Array.from({ length: 600 }, (_, n) => `none ${n}`)];
     const query = { where: { state: 'open', space: { in: spaces } }, sort: ['-rank'] as const, limit: 7 };

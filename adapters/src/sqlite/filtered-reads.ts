@@ -4,9 +4,9 @@ import type { Connection } from './file/binding.js';
 import { candidatesOf, isEmpty, isInOneIndex, splitByIndex, tableOfFew } from './index-part.js';
 import type { LargePage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
-import { elementTable, type TableShape } from './schema.js';
+import { elementTable, indexName, type TableShape } from './schema.js';
 import { selectPage, streamsOf } from './select.js';
-import { countStreams } from './streams.js';
+import { countStreams, type Streams, selectionOf } from './streams.js';
 import { join, oneOf, type Sql, translate } from './translate.js';
 
 /**
@@ -104,9 +104,24 @@ export function createFilteredReads<T extends StoredRecord>(
   function isLongQuery(query: Query<T>): boolean {
     const streams = streamsOf(shape, query, false);
     if (streams.length > 0 && streams.every(({ rest }) => rest.length === 0)) {
-      return countStreams(streams) + query.limit + (query.offset ?? 0) > MAX_LOOKUPS;
+      const room = MAX_LOOKUPS - countStreams(streams);
+      return query.limit + (query.offset ?? 0) > room && (room < 0 || haveMore(streams, room));
     }
     return areMany(candidatesOf(shape, query.where, orderOf(query)));
+  }
+
+  /** Returns whether streams, whose indexes serve their whole filters, have more than `most` records. */
+  function haveMore(streams: readonly Streams<T>[], most: number): boolean {
+    const parts = streams.map((stream) => {
+      // An index on a field that few records have needs a condition that excludes the others.
+      const present = stream.index.filter((field) => shape.sparse.has(field));
+      const isPresent = Object.fromEntries(present.map((field) => [field, { exists: true }])) as Where<T>;
+      const { sql, params } = translate(shape, { and: [selectionOf(stream), isPresent] } as Where<T>);
+      const table = `${shape.table} INDEXED BY ${indexName(shape.table, stream.index)}`;
+      return { sql: `SELECT * FROM (SELECT 1 FROM ${table} WHERE ${sql} LIMIT ${most + 1})`, params };
+    });
+    const { sql, params } = join(parts, ' UNION ALL ');
+    return (reader.get(`SELECT count(*) FROM (${sql})`, params)?.[0] as number) > most;
   }
 
   /** Returns whether a count tests too many candidates. */

@@ -99,3 +99,12 @@ function* waysToDivide<T>({ or, and = [], ...fields }: Where<T>) {
 export function countStreams<T>(all: readonly Streams<T>[]): number {
   return all.reduce((sum, { lists }) => sum + lists.reduce((count, { values }) => count * values.length, 1), 0);
 }
+
+/** Returns the conditions that the index of some streams serves, with the values in their lists. */
+export function selectionOf<T>({ lists, served }: Pick<Streams<T>, 'lists' | 'served'>): Where<T> {
+  const listed = lists.map(({ field, values }) => [
+    field,
+    { ...(served[field as keyof T & string] as Condition), in: values },
+  ]);
+  return { ...served, ...Object.fromEntries(listed) };
+}
