@@ -138,6 +138,26 @@ export function findColumn(columns: readonly Column[], key: string): Column | un
   return more.length === 0 ? named : undefined;
 }
 
+/** Returns the index of the column that a key names; `several` if several have it as their name. */
+export type ResolveColumn = (key: string) => number | 'several' | undefined;
+
+/** Creates what resolves many keys: by id, else by name. */
+export function createResolveColumn(columns: readonly Column[]): ResolveColumn {
+  const known = new Map<string, number | 'several'>();
+  for (const [i, { name }] of columns.entries()) known.set(name, known.has(name) ? 'several' : i);
+  for (const [i, { id }] of columns.entries()) known.set(id, i);
+  return (key) => known.get(key);
+}
+
+/** Creates a `findColumn` for many keys. */
+export function createFindColumn(columns: readonly Column[]): (key: string) => Column | undefined {
+  const resolve = createResolveColumn(columns);
+  return (key) => {
+    const at = resolve(key);
+    return typeof at === 'number' ? columns[at] : undefined;
+  };
+}
+
 /** Returns a column as the API presents it. */
 export function shownColumn({ slot: _slot, ...column }: Column, primary: string): Record<string, unknown> {
   return { ...column, is_primary: column.id === primary };

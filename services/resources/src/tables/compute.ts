@@ -1,5 +1,5 @@
 import { displayText, elementsOf, plainText } from './cells.js';
-import { type Cell, type Column, findColumn, isComputed } from './column.js';
+import { type Cell, type Column, createFindColumn, isComputed } from './column.js';
 import { cellError, type Formula, isCellError, parseFormula } from './formula.js';
 import { workOut } from './formula-functions.js';
 import { fieldOf, ID_FIELD, slotOf, type TableView, valueAt } from './image.js';
@@ -35,6 +35,7 @@ export async function createCellOf(
   open: OpenTable,
   breathe: Breathe,
 ): Promise<CellOf> {
+  const findColumn = createFindColumn(head.columns);
   const formulas = new Map<string, Formula | string>();
   const follows = new Map<string, Follow>();
   const mirrors = new Map<string, (rowId: string) => Cell>();
@@ -49,7 +50,7 @@ export async function createCellOf(
       await breathe();
       if (typeof formula === 'string') return;
       for (const reference of formula.references) {
-        const other = findColumn(head.columns, reference);
+        const other = findColumn(reference);
         if (other !== undefined) await prepare(other);
       }
     } else if (column.type === 'link' && isComputed(column)) {
@@ -96,7 +97,7 @@ export async function createCellOf(
     const formula = formulas.get(column.id) ?? 'The formula cannot be parsed.';
     if (typeof formula === 'string') return cellError(formula);
     return formula.evaluate((reference) => {
-      const other = findColumn(head.columns, reference);
+      const other = findColumn(reference);
       return other === undefined
         ? cellError(`The column ${reference} does not exist or is not unique.`)
         : named(cellOf(row, other), other);

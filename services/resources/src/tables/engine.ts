@@ -14,10 +14,10 @@ export interface TableParts extends TableStores {
   readonly settings: { readonly tableRows: number; readonly tableChoices: number; readonly tableCacheBytes: number };
   readonly planner: Pick<TablePlanner, 'plan'>;
   /**
-   * Returns whether a node is a table that the caller may read, for links to other tables; with a workspace, only if it
-   * is there.
+   * Returns which of these nodes are tables that the caller may read, for links to other tables; with a workspace, only
+   * those that are there.
    */
-  mayRead(nodeId: string, context: CallContext, workspaceId?: string): Promise<boolean>;
+  readableAmong(nodeIds: readonly string[], context: CallContext, workspaceId?: string): Promise<ReadonlySet<string>>;
   /** Returns what a change of a table's columns to these means for what depends on them. */
   columnWarnings(node: Pick<Node, 'id' | 'form'>, columns: readonly Column[]): Promise<readonly Warning[]>;
 }
@@ -44,7 +44,7 @@ export function createTableEngine(parts: TableParts): TableEngine {
     lists,
     states,
     opener: (context, workspaceId) => async (tableId) => {
-      if (!(await parts.mayRead(tableId, context, workspaceId))) return undefined;
+      if (!(await parts.readableAmong([tableId], context, workspaceId)).has(tableId)) return undefined;
       return states.open(tableId, await states.head(tableId), createBreathe(context.signal));
     },
     async keptHead(tableId, snapshotId) {

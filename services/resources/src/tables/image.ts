@@ -85,9 +85,13 @@ function addWeight(chunk: ChunkImage, more: number): void {
 }
 
 /** Renders a chunk's rows as text, and caches the text for the key `by`. */
-export function renderedText(chunk: ChunkImage, by: string, render: (rows: readonly Row[]) => string): string {
+export async function renderedText(
+  chunk: ChunkImage,
+  by: string,
+  render: (rows: readonly Row[]) => Promise<string>,
+): Promise<string> {
   if (chunk.rendered?.by === by) return chunk.rendered.text;
-  const text = render(decodeRows(textOf(chunk)));
+  const text = await render(decodeRows(textOf(chunk)));
   addWeight(chunk, 2 * (text.length - (chunk.rendered?.text.length ?? 0)));
   chunk.rendered = { by, text };
   return text;

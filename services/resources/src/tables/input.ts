@@ -5,6 +5,7 @@ import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js'
 import type { ContentInput } from '../content/kind.js';
 import type { Faults } from './faults.js';
 import { MAX_CELLS_PER_WRITE, MAX_ROWS_PER_WRITE } from './limits.js';
+import { ROWS_AT_ONCE } from './slices.js';
 
 /** The parsed input of a write to a table, from either place in the request. */
 export interface TableInput {
@@ -72,11 +73,12 @@ export async function readTableInput(
       deleteRowIds: gone as string[],
     },
     faults,
+    breathe,
     bounded,
   );
 }
 
-function checked(input: TableInput, faults: Faults, bounded: boolean): TableInput {
+async function checked(input: TableInput, faults: Faults, breathe: Breathe, bounded: boolean): Promise<TableInput> {
   const { mode, keyColumnId, deleteRowIds, rows } = input;
   if (keyColumnId !== undefined && mode !== 'upsert') {
     faults.add('key_column_id', 'invalid_value', 'key_column_id is for mode upsert only.');
@@ -92,17 +94,18 @@ function checked(input: TableInput, faults: Faults, bounded: boolean): TableInpu
   if (rows !== undefined && rows.length > MAX_ROWS_PER_WRITE) {
     faults.add('rows', 'too_many_items', `A write may have at most ${MAX_ROWS_PER_WRITE} rows.`);
   }
-  if (rows !== undefined && countCells(rows) > MAX_CELLS_PER_WRITE) {
+  if (rows !== undefined && (await countCells(rows, breathe)) > MAX_CELLS_PER_WRITE) {
     faults.add('rows', 'too_many_items', `A write may have at most ${MAX_CELLS_PER_WRITE} cells.`);
   }
   return input;
 }
 
-function countCells(rows: readonly unknown[]): number {
+async function countCells(rows: readonly unknown[], breathe: Breathe): Promise<number> {
   let count = 0;
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
     const cells = isObject(row) && isObject(row.cells) ? row.cells : row;
     if (typeof cells === 'object' && cells !== null) count += Object.keys(cells).length;
+    if (index % ROWS_AT_ONCE === 0) await breathe();
   }
   return count;
 }

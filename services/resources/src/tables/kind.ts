@@ -185,17 +185,20 @@ export function createTableKind(parts: TableParts): TableKind {
 
 /** Throws a fault for each column that comes to link to something other than a table that the caller may read. */
 async function requireReadableLinks(
-  { mayRead }: Pick<TableParts, 'mayRead'>,
+  { readableAmong }: Pick<TableParts, 'readableAmong'>,
   before: Head,
   after: Head,
   context: CallContext,
 ): Promise<void> {
   const targetOf = ({ type, options }: Column) => (type === 'link' ? options.target_table_id : undefined);
   const known = new Set(before.columns.map(targetOf));
+  const added = new Set(after.columns.flatMap((column) => targetOf(column) ?? []).filter((id) => !known.has(id)));
+  if (added.size === 0) return;
+  const readable = await readableAmong([...added], context);
   const faults = createFaults();
   for (const column of after.columns) {
     const target = targetOf(column);
-    if (target === undefined || known.has(target) || (await mayRead(target, context))) continue;
+    if (target === undefined || !added.has(target) || readable.has(target)) continue;
     const message = `${column.name} (${column.id}): target_table_id must be a table that you can read.`;
     faults.add('columns', 'invalid_value', message);
   }

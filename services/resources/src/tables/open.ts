@@ -22,12 +22,17 @@ export async function openTableKind(
     settings,
     planner,
     columnWarnings,
-    async mayRead(nodeId: string, context: CallContext, workspaceId?: string) {
-      const [node] = await tree.getMany([nodeId]);
-      if (node?.type !== 'table' || node.state !== 'active') return false;
-      if (workspaceId !== undefined && node.workspaceId !== workspaceId) return false;
-      const [access] = await policy.accessToAll([node], await policy.subject(context));
-      return access !== undefined;
+    async readableAmong(nodeIds: readonly string[], context: CallContext, workspaceId?: string) {
+      const nodes = await tree.getMany(nodeIds);
+      const tables = nodes.filter(
+        (node) =>
+          node.type === 'table' &&
+          node.state === 'active' &&
+          (workspaceId === undefined || node.workspaceId === workspaceId),
+      );
+      if (tables.length === 0) return new Set();
+      const access = await policy.accessToAll(tables, await policy.subject(context));
+      return new Set(tables.flatMap(({ id }, at) => (access[at] === undefined ? [] : [id])));
     },
   });
 }

@@ -1,6 +1,6 @@
 import { isObject } from '@commonplace/kit/json';
 import { isRowId } from './cells.js';
-import type { Column } from './column.js';
+import { type Column, createResolveColumn, type ResolveColumn } from './column.js';
 import type { Faults } from './faults.js';
 import { type Breathe, ROWS_AT_ONCE } from './slices.js';
 
@@ -28,7 +28,7 @@ export async function readRows(
   faults: Faults,
   breathe: Breathe,
 ): Promise<RowInput[]> {
-  const resolve = columnFinder(columns);
+  const resolve = createResolveColumn(columns);
   const seen = new Set<string>();
   const rows: RowInput[] = [];
   for (const [index, row] of given.entries()) {
@@ -55,17 +55,13 @@ export function rowsById(
   });
 }
 
-/** Returns the index of the column that a key names. */
-type Resolve = (key: string) => number | 'several' | undefined;
-
-function columnFinder(columns: readonly Column[]): Resolve {
-  const known = new Map<string, number | 'several'>();
-  for (const [i, { name }] of columns.entries()) known.set(name, known.has(name) ? 'several' : i);
-  for (const [i, { id }] of columns.entries()) known.set(id, i);
-  return (key) => known.get(key);
-}
-
-function readRow(row: unknown, index: number, columns: readonly Column[], resolve: Resolve, faults: Faults): RowInput {
+function readRow(
+  row: unknown,
+  index: number,
+  columns: readonly Column[],
+  resolve: ResolveColumn,
+  faults: Faults,
+): RowInput {
   const param = `rows[${index}]`;
   if (Array.isArray(row)) {
     if (row.length > columns.length) {
@@ -102,7 +98,7 @@ function readRow(row: unknown, index: number, columns: readonly Column[], resolv
  * Returns whether a row is in the form `{id, cells, position}`, in which rows are returned. If a column is called `cells`
  * too, it is when `cells` has only values of columns.
  */
-function isFull(row: Readonly<Record<string, unknown>>, resolve: Resolve): boolean {
+function isFull(row: Readonly<Record<string, unknown>>, resolve: ResolveColumn): boolean {
   const { cells } = row;
   if (!isObject(cells)) return false;
   if (resolve('cells') === undefined) return true;
@@ -116,7 +112,7 @@ function readCells(
   values: Readonly<Record<string, unknown>>,
   param: string,
   columns: readonly Column[],
-  resolve: Resolve,
+  resolve: ResolveColumn,
   faults: Faults,
   others?: ReadonlySet<string>,
 ): unknown[] {

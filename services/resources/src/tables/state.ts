@@ -1,10 +1,9 @@
 import { ChunkGone, type TableCache } from './cache.js';
 import type { ChunkEntry, NewChunk } from './chunks.js';
+import type { Column } from './column.js';
 import type { TableState } from './compute.js';
-import { createFaults } from './faults.js';
 import { type ChunkImage, createChunkImage, createTableImage, createTableView, renderedText, textOf } from './image.js';
 import type { ChunkLists } from './lists.js';
-import { defaultColumns, planColumns } from './plan-columns.js';
 import { emptyHead, entriesOf, type TableHead, type TableStores } from './records.js';
 import type { Row } from './rows.js';
 import type { Breathe } from './slices.js';
@@ -30,7 +29,7 @@ export interface TableStates {
     tableId: string,
     chunk: readonly ChunkEntry[],
     by: string,
-    render: (rows: readonly Row[]) => string,
+    render: (rows: readonly Row[]) => Promise<string>,
     breathe: Breathe,
   ): Promise<string>;
   /** Returns the text of one chunk of a table. Throws ChunkGone. */
@@ -115,6 +114,19 @@ export function createTableStates(
 /** Returns the head of a table that nothing was written to: one text column, always the same, and no rows. */
 export function freshHead(tableId: string, tenant: string): Omit<TableHead, 'version'> {
   const head = emptyHead(tableId, tenant);
-  const plan = planColumns(defaultColumns(), head, { keepOthers: false, maxChoices: 0 }, createFaults());
-  return { ...head, columns: plan.columns, primary: plan.primary, nextSlot: plan.nextSlot };
+  return { ...head, columns: [FIRST_COLUMN], primary: FIRST_COLUMN.id, nextSlot: FIRST_COLUMN.slot + 1 };
 }
+
+const FIRST_COLUMN: Column = {
+  id: 'name',
+  name: 'Name',
+  type: 'text',
+  description: null,
+  options: {},
+  required: false,
+  unique: false,
+  default: null,
+  hidden: false,
+  width: null,
+  slot: 0,
+};

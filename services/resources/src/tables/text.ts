@@ -16,7 +16,14 @@ import type { Head } from './write.js';
 export async function tableText(tableId: string, head: Head, states: TableStates): Promise<string> {
   const breathe = createBreathe();
   const { names, by, lineOf } = readingOf(head);
-  const render = (rows: readonly Row[]): string => rows.map(lineOf).join('\n');
+  const render = async (rows: readonly Row[]): Promise<string> => {
+    const lines: string[] = [];
+    for (const row of rows) {
+      lines.push(lineOf(row));
+      await breathe();
+    }
+    return lines.join('\n');
+  };
   const texts = [names];
   let chars = names.length;
   for (let chunk = 0; chunk < head.chunks.length && chars < MAX_SEARCH_TEXT; chunk++) {
@@ -71,6 +78,7 @@ async function* linesOf(tableId: string, head: Head, states: TableStates): Async
     for (const row of decodeRows(await states.text(tableId, entries, chunk, breathe))) {
       const text = lineOf(row);
       yield { text, rowId: row.id };
+      await breathe();
       chars += text.length + 1;
       if (chars >= MAX_SEARCH_TEXT) break;
     }

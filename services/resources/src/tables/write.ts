@@ -93,7 +93,7 @@ async function planInput(
   facts?: readonly RowFacts[],
 ): Promise<Outcome> {
   const { head, states, actor, breathe } = writing;
-  const plan = columnPlan(input, writing, faults);
+  const plan = await columnPlan(input, writing, faults);
   faults.check();
   const { columns } = plan;
   const rows = given ? rowsById(given, columns) : await readRows(input.rows ?? [], columns, faults, breathe);
@@ -173,14 +173,14 @@ function requireParts({ mode, columns, rows }: TableInput, isNewTable: boolean, 
   if (rows === undefined) faults.add('rows', 'missing_field', 'Replacing a table requires columns and rows.');
 }
 
-function columnPlan(
+async function columnPlan(
   { mode, columns }: TableInput,
-  { head, isNewTable, maxChoices }: WriteTerms,
+  { head, isNewTable, maxChoices, breathe }: WriteTerms,
   faults: Faults,
-): ColumnPlan {
+): Promise<ColumnPlan> {
   if (columns === undefined) return keepColumns(head, maxChoices);
   const old = isNewTable ? { ...head, columns: [], primary: '' } : head;
-  return planColumns(columns, old, { keepOthers: mode !== 'replace', maxChoices }, faults);
+  return planColumns(columns, old, { keepOthers: mode !== 'replace', maxChoices, breathe }, faults);
 }
 
 /** Returns whether rows that are not sent must be rewritten, because values are converted or rows get numbers. */

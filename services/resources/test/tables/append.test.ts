@@ -35,7 +35,7 @@ beforeEach(async () => {
     chunks: counted(await store.collection(chunkCollection)),
     settings: { tableRows: 200_000, tableChoices: 5000, tableCacheBytes: 64 * 2 ** 20 },
     planner,
-    mayRead: async () => true,
+    readableAmong: async (ids: readonly string[]) => new Set(ids),
     columnWarnings: async () => [],
   };
   kind = createTableKind(parts);
@@ -199,20 +199,20 @@ test('the cost of appending a few rows does not grow with the table', async () =
   expect(large).toBeLessThan(small * 1.5);
 });
 
-test('renders a chunk for search again only if its rows or their rendering changed', () => {
+test('renders a chunk for search again only if its rows or their rendering changed', async () => {
   const row = (id: string): Row => ({ id, createdAt: 1, createdBy: 0, updatedAt: 1, updatedBy: 0, cells: [1] });
   const chunk = createChunkImage(1, encodeRow(row('r')));
   const weight = chunk.weight;
   let renders = 0;
-  const render = (rows: readonly Row[]) => {
+  const render = async (rows: readonly Row[]) => {
     renders++;
     return rows.map(({ id }) => id).join();
   };
-  expect(renderedText(chunk, 'one', render)).toBe('r');
-  expect(renderedText(chunk, 'one', render)).toBe('r');
+  expect(await renderedText(chunk, 'one', render)).toBe('r');
+  expect(await renderedText(chunk, 'one', render)).toBe('r');
   expect(renders).toBe(1);
   expect(chunk.weight).toBe(weight + 2);
-  renderedText(chunk, 'other', render);
+  await renderedText(chunk, 'other', render);
   expect(renders).toBe(2);
 });
 

@@ -50,10 +50,11 @@ describe('the choices of all columns', () => {
       type: 'select',
       options: { choices: Array.from({ length: count }, (_, i) => `Choice ${i}`) },
     }));
+  const breathe = async () => {};
   const none: Parameters<typeof planColumns>[1] = { columns: [], primary: '', nextSlot: 0 };
-  function planned(columns: readonly unknown[], old = none, keepOthers = false) {
+  async function planned(columns: readonly unknown[], old = none, keepOthers = false) {
     const faults = createFaults();
-    const plan = planColumns(columns, old, { keepOthers, maxChoices: 10 }, faults);
+    const plan = await planColumns(columns, old, { keepOthers, maxChoices: 10, breathe }, faults);
     const codes: (string | undefined)[] = [];
     try {
       faults.check();
@@ -63,12 +64,12 @@ describe('the choices of all columns', () => {
     return { plan, codes };
   }
 
-  test('are limited together, however they are written', () => {
-    expect(planned(given(6, 4)).codes).toEqual([]);
-    expect(planned(given(6, 5)).codes).toEqual(['too_many_items']);
-    const { plan } = planned(given(6));
-    expect(planned(given(0, 4).slice(1), plan, true).codes).toEqual([]);
-    expect(planned(given(0, 5).slice(1), plan, true).codes).toEqual(['too_many_items']);
+  test('are limited together, however they are written', async () => {
+    expect((await planned(given(6, 4))).codes).toEqual([]);
+    expect((await planned(given(6, 5))).codes).toEqual(['too_many_items']);
+    const { plan } = await planned(given(6));
+    expect((await planned(given(0, 4).slice(1), plan, true)).codes).toEqual([]);
+    expect((await planned(given(0, 5).slice(1), plan, true)).codes).toEqual(['too_many_items']);
     expect(['a', 'b', 'c', 'd', 'e'].map((name) => plan.addChoice('c0', name) === undefined)).toEqual([
       false,
       false,
@@ -78,23 +79,24 @@ describe('the choices of all columns', () => {
     ]);
   });
 
-  test('stay in a table that has more of them already, and can be written back and become fewer', () => {
-    const many = planColumns(given(8, 8), none, { keepOthers: false, maxChoices: 100 }, createFaults());
+  test('stay in a table that has more of them already, and can be written back and become fewer', async () => {
+    const terms = { keepOthers: false, maxChoices: 100, breathe };
+    const many = await planColumns(given(8, 8), none, terms, createFaults());
     const asRead = JSON.parse(JSON.stringify(many.columns)).map(({ slot: _, ...column }: Column) => column);
-    const written = planned(asRead, many);
+    const written = await planned(asRead, many);
     expect(written.codes).toEqual([]);
     expect(written.plan.columns).toEqual(many.columns);
-    expect(planned([{ id: 'c0', name: 'Renamed' }], many, true).codes).toEqual([]);
-    expect(planned(given(8, 4), many).codes).toEqual([]);
-    expect(planned(given(8, 9), many).codes).toEqual(['too_many_items']);
+    expect((await planned([{ id: 'c0', name: 'Renamed' }], many, true)).codes).toEqual([]);
+    expect((await planned(given(8, 4), many)).codes).toEqual([]);
+    expect((await planned(given(8, 9), many)).codes).toEqual(['too_many_items']);
     expect(keepColumns(many, 10).addChoice('c0', 'new')).toBeUndefined();
   });
 
-  test('are matched to those before by id, else by name, of equal names in order', () => {
+  test('are matched to those before by id, else by name, of equal names in order', async () => {
     const before = (ids: string[]) => ids.map((id) => ({ id, name: 'same', color: 'red' }));
     const old = { ...none, columns: [column(before(['a', 'b']))] };
     const options = { choices: [{ name: 'same' }, { id: 'b', name: 'other' }] };
-    const { plan } = planned([{ id: 'c', name: 'C', type: 'select', options }], old);
+    const { plan } = await planned([{ id: 'c', name: 'C', type: 'select', options }], old);
     expect(plan.columns[0]?.options.choices).toEqual([
       { id: 'a', name: 'same', color: 'red' },
       { id: 'b', name: 'other', color: 'red' },

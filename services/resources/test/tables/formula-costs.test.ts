@@ -44,12 +44,15 @@ test('many formulas are parsed, and a column of them is computed, with pauses', 
     options: { expression: i === 0 ? '{n} + 1' : `{f${i - 1}} + 1` },
   });
   const columns = [{ id: 'n', name: 'N', type: 'number' }, ...Array.from({ length: 100 }, (_, i) => formula(i))];
-  const plan = planColumns(
-    columns,
-    { columns: [], primary: '', nextSlot: 0 },
-    { keepOthers: false, maxChoices: 0 },
-    createFaults(),
-  );
+  let pauses = 0;
+  const breathe = async () => void pauses++;
+  const terms = { keepOthers: false, maxChoices: 0, breathe };
+  const plan = await planColumns(columns, { columns: [], primary: '', nextSlot: 0 }, terms, createFaults());
+  expect(pauses).toBeGreaterThanOrEqual(100);
+  pauses = 0;
+  const renamed = columns.map((column, i) => (i === 0 ? { ...column, name: 'Renamed' } : column));
+  await planColumns(renamed, plan, terms, createFaults());
+  expect(pauses).toBeGreaterThanOrEqual(200);
   const head = { ...emptyHead('t', 't'), columns: plan.columns };
   const image = createTableImage();
   const row = (i: number): Row => ({
@@ -63,8 +66,7 @@ test('many formulas are parsed, and a column of them is computed, with pauses', 
   const rows = Array.from({ length: 30 }, (_, i) => row(i));
   image.chunks.set(1, createChunkImage(rows.length, rows.map(encodeRow).join(',\n')));
   const state = { head, view: createTableView(image, [1]) };
-  let pauses = 0;
-  const breathe = async () => void pauses++;
+  pauses = 0;
   const last = plan.columns.at(-1) as Column;
   const cellOf = await createCellOf(state, [last], async () => undefined, breathe);
   expect(pauses).toBeGreaterThanOrEqual(100);

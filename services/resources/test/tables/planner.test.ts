@@ -2,9 +2,12 @@ import { ContentMode } from '@commonplace/proto/resources/v1/content_service.js'
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { NO_INPUT } from '../../src/content/input.js';
 import type { ContentInput } from '../../src/content/kind.js';
+import { createFaults } from '../../src/tables/faults.js';
 import { createTableImage, createTableView } from '../../src/tables/image.js';
+import { readTableInput } from '../../src/tables/input.js';
 import { openTablePlanner } from '../../src/tables/planner.js';
 import { decodeRows } from '../../src/tables/rows.js';
+import { ROWS_AT_ONCE } from '../../src/tables/slices.js';
 import { freshHead } from '../../src/tables/state.js';
 import { type Outcome, planWrite, type WriteRequest } from '../../src/tables/write.js';
 import { json } from './table-world.js';
@@ -106,4 +109,12 @@ test('a write that takes longer than its request is refused, and the thread is r
     details: { limit_seconds: 1, setting: 'COMMONPLACE_REQUEST_TIMEOUT_MS' },
   });
   expect((await inThread(request))?.head.rowCount).toBe(10_000);
+});
+
+test('the cells of a request are counted with pauses', async () => {
+  const request = requestFor({ columns: json(COLUMNS), rows: json(ROWS) });
+  let pauses = 0;
+  const breathe = async () => void pauses++;
+  await readTableInput(request.input, createFaults(), breathe);
+  expect(pauses).toBeGreaterThanOrEqual(ROWS.length / ROWS_AT_ONCE);
 });

@@ -38,7 +38,7 @@ beforeEach(async () => {
     chunks: await store.collection(chunkCollection),
     settings: { tableRows: 5000, tableChoices: 5000, tableCacheBytes: 1 },
     planner,
-    mayRead: async () => true,
+    readableAmong: async (ids: readonly string[]) => new Set(ids),
     columnWarnings: async () => [],
   };
   kind = createTableKind(parts);
@@ -97,6 +97,22 @@ test('changing one row writes one chunk and deletes the replaced one', async () 
   const after = (await parts.heads.get(node.id))?.chunks.map(([number]) => number) ?? [];
   expect(after.filter((number) => !before.includes(number))).toHaveLength(1);
   expect(await stored()).toBe(chunks);
+});
+
+test('all tables that new columns link to are asked for together, each once', async () => {
+  const asked: (readonly string[])[] = [];
+  const readableAmong = async (ids: readonly string[]) => {
+    asked.push(ids);
+    return new Set(ids);
+  };
+  kind = createTableKind({ ...parts, readableAmong });
+  const links = (...targets: string[]) =>
+    json(targets.map((to, at) => ({ id: `l${at}`, name: `L${at}`, type: 'link', options: { target_table_id: to } })));
+  const [one, other, more] = [newId(), newId(), newId()];
+  await put((context) => kind.create(node, { ...NO_INPUT, columns: links(one, other, one) }, context));
+  await write({ columns: links(one, other, one, other), rows: json([]) });
+  await write({ columns: links(one, more, more, one), rows: json([]) });
+  expect(asked).toEqual([[one, other], [more]]);
 });
 
 test('a kept state shares equal chunks, and exists until it is deleted', async () => {
