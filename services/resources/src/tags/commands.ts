@@ -42,7 +42,8 @@ export async function detachTag(
   let changed = [...nodes];
   let detached = new Set<string>();
   for (const id of carried) {
-    const off = new Map(replaceTag(parts, context.work, changed, id, undefined).map((node) => [node.id, node]));
+    const written = await replaceTag(parts, context.work, changed, id, undefined);
+    const off = new Map(written.map((node) => [node.id, node]));
     changed = changed.map((node) => off.get(node.id) ?? node);
     detached = new Set([...detached, ...off.keys()]);
   }

@@ -2,35 +2,26 @@ import type { CallContext } from '@commonplace/kit/rpc';
 import type { UnitOfWork } from '@commonplace/kit/store';
 import type { Node } from '../domain/node.js';
 import { publishChange } from '../events.js';
-import { replaceNode } from '../nodes/replace.js';
+import { replaceNodes } from '../nodes/replace.js';
 import { enqueue } from '../nodes/subtree.js';
 import type { TagParts } from './parts.js';
 import type { Tag } from './records.js';
 import { withoutTag } from './rules.js';
 
-/** Writes a node with other tags and updates their counts. `stamp` names the editor, if a person made the change. */
-export function writeTags(
-  parts: TagParts,
-  work: UnitOfWork,
-  node: Node,
-  tags: readonly string[],
-  stamp: Partial<Pick<Node, 'updatedAt' | 'updatedBy'>> = {},
-): Node {
-  const after = { ...node, tags, ...stamp };
-  return replaceNode(parts, work, node, after);
-}
-
-/** Removes a tag from nodes, or replaces it by another. Returns the nodes that changed. */
+/** Removes a tag from nodes, or replaces it by another, and updates the counts. Returns the nodes that changed. */
 export function replaceTag(
   parts: TagParts,
   work: UnitOfWork,
   nodes: readonly Node[],
   id: string,
   instead: string | undefined,
-): Node[] {
-  return nodes
-    .filter(({ tags }) => tags.includes(id))
-    .map((node) => writeTags(parts, work, node, withoutTag(node.tags, id, instead)));
+): Promise<Node[]> {
+  const tagged = nodes.filter(({ tags }) => tags.includes(id));
+  const changes = tagged.map((node) => ({
+    before: node,
+    after: { ...node, tags: withoutTag(node.tags, id, instead) },
+  }));
+  return replaceNodes(parts, work, changes);
 }
 
 /**
@@ -41,7 +32,7 @@ export async function retireTag(parts: TagParts, tag: Tag, into: Tag | undefined
   const limit = parts.settings.inlineTagged;
   const nodes = await parts.tree.nodes.find({ where: { tags: { contains: tag.id } }, limit: limit + 1 });
   if (nodes.length <= limit) {
-    const [first, ...others] = replaceTag(parts, context.work, nodes, tag.id, into?.id);
+    const [first, ...others] = await replaceTag(parts, context.work, nodes, tag.id, into?.id);
     if (first !== undefined) publishChange(context, { verb: 'resource.updated', fields: ['tags'] }, first, others);
   }
   const { tenant, workspaceId } = tag;

@@ -5,13 +5,13 @@ import type { RemoveResourceTagsRequest, TagService } from '@commonplace/proto/r
 import { WorkspaceRole } from '@commonplace/proto/tenancy/v1/role.js';
 import type { Node } from '../../domain/node.js';
 import { publishChange } from '../../events.js';
+import { replaceNode } from '../../nodes/replace.js';
 import { requireCapability, requireWorkspaceRole, requireWritable } from '../../policy.js';
 import { deleteTag, detachTag } from '../commands.js';
 import type { TagParts } from '../parts.js';
 import { byName, listTags, tagMessages, tagsOf } from '../queries.js';
 import type { Tag } from '../records.js';
 import { withTags } from '../rules.js';
-import { writeTags } from '../tag-nodes.js';
 import { operateTags } from '../tag-operations.js';
 import { findOrMakeTags, type TagReference, tagReferences } from '../wanted-tags.js';
 
@@ -103,7 +103,7 @@ const ids = (tags: readonly Tag[]): string[] => tags.map(({ id }) => id);
 
 function changeTags(parts: TagParts, node: Node, tags: readonly string[], context: CallContext): void {
   const stamp = { updatedAt: new Date().toISOString(), updatedBy: context.actor };
-  const after = writeTags(parts, context.work, node, tags, stamp);
+  const after = replaceNode(parts, context.work, node, { ...node, tags, ...stamp });
   publishChange(context, { verb: 'resource.updated', fields: ['tags'] }, after);
 }
 
