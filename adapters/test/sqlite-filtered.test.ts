@@ -341,6 +341,15 @@ describe('filters that no index serves', () => {
     });
   });
 
+  test('run in another thread if many records have one of several elements, which some have together', async () => {
+    await groupsOf(async (observed, groups) => {
+      // Elements in this order, so that the records that have both come first.
+      const where = { above: { containsAny: ['few', 'many'] }, ...BASE };
+      expect(await observed.count(where)).toBe(await notes.count(where));
+      expect(groups).toHaveLength(1);
+    });
+  });
+
   test('run in another thread if there are few candidates, but large ones', async () => {
     const large = await database.store('unit').collection({ ...NOTES, name: 'long_notes' });
     const unit = database.store('unit').begin();

@@ -157,7 +157,8 @@ export function createFilteredReads<T extends StoredRecord>(
     if (!shape.many.has(field)) return translate(shape, selection);
     const { contains, containsAny = contains === undefined ? [] : [contains] } = entry ?? {};
     const { sql, params } = oneOf('value', containsAny);
-    const ids = `SELECT id FROM ${elementTable(shape.table, field)} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
+    // A record that has several of the elements counts once.
+    const ids = `SELECT ${containsAny.length > 1 ? 'DISTINCT ' : ''}id FROM ${elementTable(shape.table, field)} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
     return { sql: `id IN (${ids})`, params };
   }
 
