@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createFairQueue, createWorkerPool, startTaskThread, type WorkerPool } from '../src/workers/index.js';
+import { countTurns } from '../src/testing/index.js';
+import { createFairQueue, createWorkerPool, passOn, startTaskThread, type WorkerPool } from '../src/workers/index.js';
 import type { ThreadTask } from './task-thread-entry.js';
 
 const PATIENCE_MS = 30_000;
@@ -97,6 +98,24 @@ describe('a fair queue', () => {
     const queue = createFairQueue({ concurrency: 1, concurrencyPerTenant: 1, maxWaitingPerTenant: 1 });
     await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await queue.run('a', async () => 'next')).toBe('next');
+  });
+});
+
+describe('answers that follow each other', () => {
+  test('are passed on in turns of their own once they have taken long', async () => {
+    const passed: number[] = [];
+    const answer = (i: number) => () => {
+      passed.push(i);
+      for (const until = performance.now() + 6; performance.now() < until; );
+    };
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 6; i++) passOn(answer(i));
+    expect(passed).toEqual([0]);
+    const turns = await countTurns(async () => {
+      while (passed.length < 6) await new Promise((resolve) => setImmediate(resolve));
+    });
+    expect(passed).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(turns).toBeGreaterThanOrEqual(5);
   });
 });
 

@@ -1,6 +1,7 @@
 import { Unavailable } from '../errors/index.js';
 import type { TaskProcess } from '../process/index.js';
 import { startThread } from '../program/index.js';
+import { passOn } from './pass-on.js';
 import type { ThreadStarted } from './perform-tasks.js';
 import { processorMs } from './processor-time.js';
 
@@ -74,7 +75,7 @@ export function startTaskThread<Task, Reply>(options: TaskThreadOptions<Task>): 
   let threadId: number | undefined;
   thread.on('message', (message: Reply | ThreadStarted) => {
     if (isStarted(message)) threadId = message.systemThreadId;
-    else settle?.({ reply: message });
+    else passOn(() => settle?.({ reply: message }));
   });
   thread.on('error', (error) => {
     cause = error;
