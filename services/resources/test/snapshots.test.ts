@@ -292,6 +292,18 @@ describe('an artifact', () => {
     expect(await read(id, { version: 2 })).toMatchObject({ source: '<svg/>', assets });
   });
 
+  test('has a new version if any of its fields is another, and none if all are the same', async () => {
+    const { id } = await artifact();
+    const fields = { artifactType: ArtifactType.CODE, source: 'a', language: 'js', title: 'T' };
+    const versionAfter = async (change: object) => (await send(id, { ...fields, ...change })).version;
+    expect(await versionAfter({})).toBe(2);
+    expect(await versionAfter({})).toBe(2);
+    expect(await versionAfter({ source: 'b' })).toBe(3);
+    expect(await versionAfter({ source: 'b', language: 'ts' })).toBe(4);
+    expect(await versionAfter({ source: 'b', language: 'ts', title: 'U' })).toBe(5);
+    expect(await versionAfter({ source: 'b', language: 'ts', title: 'U' })).toBe(5);
+  });
+
   test('starts with the content of its creation, or is not created', async () => {
     const { id } = await artifact({ content: json({ artifact_type: 'html', source: '<p>' }) });
     expect(await read(id)).toMatchObject({ artifactType: ArtifactType.HTML, source: '<p>', version: 1 });
