@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Collection, CollectionSpec, StoredRecord, Where } from '@commonplace/kit/store';
+import type { Collection, CollectionSpec, Condition, StoredRecord, Where } from '@commonplace/kit/store';
 import { countTurns } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCollection } from '../src/sqlite/collection.js';
@@ -278,6 +278,35 @@ describe('filters that no index serves', () => {
     });
   });
 
+  test('run in another thread if they need more candidates than are read on the event loop', async () => {
+    const store = database.store('unit');
+    const some = await store.collection({ ...NOTES, name: 'some_notes' });
+    const unit = store.begin();
+    for (let i = 0; i < 500; i++) unit.insert(some, { ...noteOf(i), place: i < 250 ? 'few' : 'q', state: 'active' });
+    unit.insert(some, { ...noteOf(500), place: 'q', state: 'active' });
+    await unit.commit();
+    await groupsOf(async (observed, groups) => {
+      for (const place of ['few', 'q']) {
+        await observed.find({ where: { place, state: 'active' }, sort: ['owner'], limit: 5 });
+        await observed.count({ place, state: 'active', owner: 'o4' }, 1001);
+        await observed.countBy('owner', { place, state: 'active' });
+        await observed.findAndCount({ where: { place, owner: 'o4' }, sort: ['owner'], limit: 5 }, 1001);
+      }
+      // One index has all fields of this one.
+      await observed.countBy('rank', { place: 'q', state: 'active' });
+      expect(groups).toEqual(['q', 'q', 'q', 'q', 'q']);
+    }, 'some_notes');
+  });
+
+  test('do not run in another thread if an index has the order, from a range of it on', async () => {
+    await groupsOf(async (observed, groups) => {
+      const where = { ...BASE, position: { gte: '1000', lt: '4000' } };
+      const all = await observed.find({ where, sort: ['position'], limit: COUNT });
+      expect(all.length).toBeGreaterThan(2000);
+      expect(groups).toEqual([]);
+    });
+  });
+
   test('run in another thread also if they are written as several that must hold, or for several places', async () => {
     await groupsOf(async (observed, groups) => {
       const rare = [
@@ -428,4 +457,35 @@ describe('filters that no index serves', () => {
       all.filter(({ id }) => id === 'n0002'),
     );
   });
+});
+
+describe('pages behind a record', () => {
+  const sorts = [['position'], ['-position']] as const;
+  const ranges: Condition[] = [{ gte: '0500', lt: '4500' }, { gt: '0500' }, { lte: '4500' }, { prefix: '2' }];
+
+  test.each(sorts.flatMap((sort) => ranges.map((range) => [sort[0], JSON.stringify(range), sort, range] as const)))(
+    'begin at it, not at the end of the range, by %s in %s',
+    async (_, __, sort, position) => {
+      const where: Where<Note>[] = [
+        { ...BASE, position },
+        { state: 'active', place: { in: ['p', 'q'] }, position },
+        {
+          or: [
+            { ...BASE, position },
+            { ...BASE, place: 'q', position },
+          ],
+        },
+      ];
+      for (const one of where) {
+        const all = await notes.find({ where: one, sort, limit: COUNT });
+        const from = all[700] as Note;
+        const query = { where: one, sort, limit: PAGE, after: [from.position, from.id] };
+        expect(await notes.find(query)).toEqual(all.slice(701, 701 + PAGE));
+        const { plan } = await notes.explain(query);
+        const lookups = plan.split('\n').filter((line) => line.includes('place_state_position'));
+        expect(lookups.length).toBeGreaterThan(0);
+        for (const line of lookups) expect(line).toMatch(/\(_position,id\)[<>]\(\?,\?\)/);
+      }
+    },
+  );
 });

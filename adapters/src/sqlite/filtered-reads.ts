@@ -48,7 +48,10 @@ export type FoundPage<T> = T[] | LargePage | typeof ELSEWHERE;
 
 /** Maximum number of candidates of a page and of a count that are tested in memory: less than a millisecond. */
 const MAX_CANDIDATES = { page: 1000, count: 2000 };
-/** Maximum number of candidates that are read from the file for a page or a count: about two milliseconds. */
+/**
+ * Maximum number of candidates that are read from the file for a page or a count, to test them in memory or in SQLite: about
+ * two milliseconds, and up to ten if none of their pages is in memory.
+ */
 const MAX_READ = 250;
 /** Maximum size of the candidates that SQLite itself tests or sorts, in bytes of JSON: some five milliseconds. */
 const MAX_CANDIDATE_BYTES = 2 ** 20;
@@ -136,29 +139,35 @@ export function createFilteredReads<T extends StoredRecord>(
   function areMany(selections: readonly Where<T>[], isInIndex = false): boolean {
     if (selections.length === 0) return false;
     if (selections.length > MAX_SELECTIONS || sumOf(selections.map(lookupsOf)) > MAX_LOOKUPS) return true;
+    const most = isInIndex ? MAX_CANDIDATES.page : MAX_READ;
+    // The index alone counts them, so that no record of too many is looked up.
+    if (totalOf('1', selections, most + 1) > most) return true;
     // The length of a text is stored before it, so that the text is not read.
-    const size = isInIndex ? '0' : 'octet_length(doc)';
+    return !isInIndex && totalOf('octet_length(doc)', selections, most) > MAX_CANDIDATE_BYTES;
+  }
+
+  /** Adds up a value over the first `limit` candidates of each selection. */
+  function totalOf(value: string, selections: readonly Where<T>[], limit: number): number {
     const parts = selections.map((selection) => {
-      const { sql, params } = selectedBy(selection);
-      const sizes = `SELECT ${size} AS bytes FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
-      return { sql: `SELECT * FROM (${sizes})`, params };
+      const { sql, params } = selectedBy(selection, limit);
+      const values = `SELECT ${value} AS value FROM ${shape.table} WHERE ${sql} LIMIT ${limit}`;
+      return { sql: `SELECT * FROM (${values})`, params };
     });
     const { sql, params } = join(parts, ' UNION ALL ');
-    const [count, bytes] = reader.get(`SELECT count(*), total(bytes) FROM (${sql})`, params) as [number, number];
-    return count > MAX_CANDIDATES.page || bytes > MAX_CANDIDATE_BYTES;
+    return reader.get(`SELECT total(value) FROM (${sql})`, params)?.[0] as number;
   }
 
   /**
    * Translates a condition by which an index selects candidates. SQLite makes a list of the ids by elements first, so that
    * list is limited.
    */
-  function selectedBy(selection: Where<T>): Sql {
+  function selectedBy(selection: Where<T>, limit: number): Sql {
     const [[field, entry] = ['', undefined]] = Object.entries(selection) as [string, Condition | undefined][];
     if (!shape.many.has(field)) return translate(shape, selection);
     const { contains, containsAny = contains === undefined ? [] : [contains] } = entry ?? {};
     const { sql, params } = oneOf('value', containsAny);
     // A record that has several of the elements counts once.
-    const ids = `SELECT ${containsAny.length > 1 ? 'DISTINCT ' : ''}id FROM ${elementTable(shape.table, field)} WHERE ${sql} LIMIT ${MAX_CANDIDATES.page + 1}`;
+    const ids = `SELECT ${containsAny.length > 1 ? 'DISTINCT ' : ''}id FROM ${elementTable(shape.table, field)} WHERE ${sql} LIMIT ${limit}`;
     return { sql: `id IN (${ids})`, params };
   }
 
@@ -174,7 +183,7 @@ export function createFilteredReads<T extends StoredRecord>(
   const pageOf = (found: readonly T[], from: number, to: number): T[] =>
     cached.getMany(found.slice(from, to).map(({ id }) => id));
 
-  function find(query: Query<T>): FoundPage<T> {
+  function find(query: Query<T>, inMemory = true): FoundPage<T> {
     const inOrder = splitByIndex(shape, query.where, orderOf(query));
     if (inOrder === undefined && isLongQuery(query)) return ELSEWHERE;
     const part = inOrder ?? (query.sort === undefined ? splitByIndex(shape, query.where, []) : undefined);
@@ -184,14 +193,14 @@ export function createFilteredReads<T extends StoredRecord>(
       const window = { ...query, where: part.served, limit: MAX_CANDIDATES.page, offset: 0 };
       const ids = idsOf(selectPage(shape, window, ['id']));
       const wanted = offset + limit;
-      const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
+      const found = inMemory && isMatchable(part.rest) ? matchesOf(ids, part.rest, wanted) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.page;
       if (found !== undefined && (isAll || found.length === wanted)) return pageOf(found, offset, wanted);
       return isAll && !isLongQuery(query) ? cached.find(query) : ELSEWHERE;
     });
   }
 
-  function count(where: Where<T>, limit: number): number | typeof ELSEWHERE {
+  function count(where: Where<T>, limit: number, inMemory = true): number | typeof ELSEWHERE {
     const part = splitByIndex(shape, where, []);
     // A filter by elements of an array alone tests no candidates, and stops at the limit.
     const testsNone = Object.keys(where).length === 1 && where.or === undefined;
@@ -201,7 +210,7 @@ export function createFilteredReads<T extends StoredRecord>(
       const { sql, params } = translate(shape, part.served);
       const window = `SELECT id FROM ${shape.table} WHERE ${sql} LIMIT ${MAX_CANDIDATES.count}`;
       const ids = idsOf({ sql: window, params });
-      const found = isMatchable(part.rest) ? matchesOf(ids, part.rest, limit) : undefined;
+      const found = inMemory && isMatchable(part.rest) ? matchesOf(ids, part.rest, limit) : undefined;
       const isAll = ids.length < MAX_CANDIDATES.count;
       if (found !== undefined && (isAll || found.length === limit)) return found.length;
       return isLongCount(where) ? ELSEWHERE : countAll(where, limit);
@@ -215,7 +224,7 @@ export function createFilteredReads<T extends StoredRecord>(
     const inAnyOrder = splitByIndex(shape, where, []);
     // Without the order, another index yields fewer candidates.
     if (inAnyOrder !== undefined && sizeOf(inAnyOrder.served) > sizeOf(part.served)) return undefined;
-    return inSnapshot(() => {
+    const tested = inSnapshot((): CountedRead<T> | undefined => {
       const window = { ...query, where: part.served, limit: MAX_CANDIDATES.count, offset: 0 };
       const ids = idsOf(selectPage(shape, window, ['id']));
       const wanted = offset + limit;
@@ -227,6 +236,8 @@ export function createFilteredReads<T extends StoredRecord>(
         count: isAll || found.length >= countLimit ? Math.min(found.length, countLimit) : ELSEWHERE,
       };
     });
+    // Too many candidates are not in memory, which holds for a page and a count of their own as well.
+    return tested ?? { found: find(query, false), count: count(where, countLimit, false) };
   }
 
   function countAll(where: Where<T>, limit: number): number {

@@ -74,8 +74,9 @@ export function candidatesOf<T>(
 ): Where<T>[] {
   const part = splitByIndex(shape, where, []);
   if (part !== undefined) {
-    const isServed = !readsAll && isEmpty(part.rest) && splitByIndex(shape, where, order) !== undefined;
-    return isServed ? [] : [part.served];
+    // A range is served in the order of its field alone.
+    const inOrder = readsAll ? undefined : splitByIndex(shape, where, order);
+    return inOrder !== undefined && isEmpty(inOrder.rest) ? [] : [part.served];
   }
   const inOrder = splitByIndex(shape, where, order, true);
   if (inOrder !== undefined && isEmpty(inOrder.rest) && !readsAll) return [];

@@ -59,10 +59,12 @@ export function mergeArms<T>(
   { field, values, rest }: Merge<T>,
   terms: readonly SortTerm[],
   behind: readonly Sql[],
+  passed: SortTerm | undefined,
   selected: readonly string[],
 ): Sql {
   const columns = [...selected, ...terms.map((term) => fieldOf(shape, term.field))].join(', ');
-  const conditions = join([{ sql: `${columnOf(field)} = ?`, params: [] }, translate(shape, rest), ...behind], ' AND ');
+  const equal = { sql: `${columnOf(field)} = ?`, params: [] };
+  const conditions = join([equal, translate(shape, rest, false, passed), ...behind], ' AND ');
   const sql = `SELECT ${columns} FROM ${shape.table} WHERE ${conditions.sql}`;
   // The list is padded with NULL, which equals nothing, to a power of two, so that few statements cover all lengths.
   const count = 2 ** Math.ceil(Math.log2(values.length));

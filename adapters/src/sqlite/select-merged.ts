@@ -78,7 +78,10 @@ function nextOf<T>(
 ): Sql {
   const equal = lists.map(({ field }, at) => ({ sql: `${columnOf(field)} = ${valueAt(at)}`, params: [] }));
   const where = (rest.length === 0 ? served : { and: [served, { or: rest }] }) as Where<T>;
-  const { sql, params } = join([...equal, translate(shape, where, true), ...each, ...behind], ' AND ');
+  const { sql, params } = join(
+    [...equal, translate(shape, where, true, behind.length > 0 ? terms[0] : undefined), ...each, ...behind],
+    ' AND ',
+  );
   const source = `${shape.table} INDEXED BY ${indexName(shape.table, index)}`;
   const order = terms.map(({ field, descending }) => `${columnOf(field)}${descending ? ' DESC' : ''}`).join(', ');
   return { sql: `t.rowid = (SELECT rowid FROM ${source} WHERE ${sql} ORDER BY ${order} LIMIT 1)`, params };

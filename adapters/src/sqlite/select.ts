@@ -22,7 +22,8 @@ export function selectPage<T>(
   const terms = anyOrder ? [] : orderTerms(shape, sortTerms(query.sort));
   const fields = terms.map(({ field }) => field);
   const source = isLong ? shape.source : tableOfFew(shape, where, fields);
-  if (anyOrder) return limited(selectRows(shape, source, query, [], columns), query);
+  const passed = query.after === undefined ? undefined : terms[0];
+  if (anyOrder) return limited(selectRows(shape, source, query, [], undefined, columns), query);
   const element = elementInOrder(shape, where, fields);
   if (element !== undefined) return limited(selectByElement(shape, element, query, columns), query);
   const [after, each] = [keysetCondition(shape, terms, query), presence(shape, terms)];
@@ -34,8 +35,8 @@ export function selectPage<T>(
   }
   const rows =
     merge === undefined
-      ? selectRows(shape, source, query, behind, columns)
-      : mergeArms(shape, merge, terms, behind, columns);
+      ? selectRows(shape, source, query, behind, passed, columns)
+      : mergeArms(shape, merge, terms, behind, passed, columns);
   const order = terms.map(({ field, descending }, at) => {
     // The ORDER BY of a union refers to columns by position.
     const column = merge === undefined ? fieldOf(shape, field) : String(columns.length + at + 1);
@@ -95,9 +96,10 @@ function selectRows<T>(
   source: string,
   { where }: Query<T>,
   behind: readonly Sql[],
+  passed: SortTerm | undefined,
   columns: readonly string[],
 ): Sql {
-  const { sql, params } = join([translate(shape, where), ...behind], ' AND ');
+  const { sql, params } = join([translate(shape, where, false, passed), ...behind], ' AND ');
   return { sql: `SELECT ${columns.join(', ')} FROM ${source} WHERE ${sql}`, params };
 }
 

@@ -1,4 +1,4 @@
-import type { Condition, Scalar, Where } from '@commonplace/kit/store';
+import type { Condition, Scalar, SortTerm, Where } from '@commonplace/kit/store';
 import { afterPrefix } from '../store/prefix.js';
 import type { Param } from './file/binding.js';
 import { columnOf, elementTable, type TableShape } from './schema.js';
@@ -26,17 +26,19 @@ export function fieldOf(shape: TableShape, field: string): string {
 
 /**
  * Translates a filter into an SQL condition. Field names are checked; values only become parameters. `chosen` says that
- * an index selects the records by another condition, so that this condition only filters them.
+ * an index selects the records by another condition, so that this condition only filters them. `passed` is the first term
+ * of an order in which the records follow a given one: where a page begins in an index is decided by that one alone, not by
+ * a range of the same field, from whose beginning SQLite would read all records before the page.
  */
-export function translate<T>(shape: TableShape, where: Where<T>, chosen = false): Sql {
+export function translate<T>(shape: TableShape, where: Where<T>, chosen = false, passed?: SortTerm): Sql {
   const pieces: Sql[] = [];
   for (const [name, entry] of Object.entries(where) as [string, unknown][]) {
     if (entry === undefined) continue;
-    if (name === 'and') pieces.push(...(entry as Where<T>[]).map((part) => translate(shape, part, chosen)));
+    if (name === 'and') pieces.push(...(entry as Where<T>[]).map((part) => translate(shape, part, chosen, passed)));
     else if (name === 'or') {
       const within = chosen || hasIndexedValue(shape, where);
       pieces.push(anyOf((entry as Where<T>[]).map((part) => translate(shape, part, within))));
-    } else pieces.push(...translateField(shape, name, entry as Scalar | Condition, chosen));
+    } else pieces.push(...translateField(shape, name, entry as Scalar | Condition, chosen, passed));
   }
   if (pieces.includes(NONE)) return NONE;
   const conditions = pieces.filter((piece) => piece !== ALL);
@@ -61,8 +63,15 @@ function anyOf(all: readonly Sql[]): Sql {
   return { sql: `(${sql})`, params };
 }
 
-function translateField(shape: TableShape, field: string, entry: Scalar | Condition, chosen: boolean): Sql[] {
+function translateField(
+  shape: TableShape,
+  field: string,
+  entry: Scalar | Condition,
+  chosen: boolean,
+  passed: SortTerm | undefined,
+): Sql[] {
   const left = fieldOf(shape, field);
+  const range = rangeOf(left, passed?.field === field ? passed : undefined);
   if (typeof entry !== 'object') return [compare(left, '=', entry)];
   const pieces = Object.entries(entry).map(([name, operand]): Sql => {
     if (operand === undefined) return ALL;
@@ -78,17 +87,17 @@ function translateField(shape: TableShape, field: string, entry: Scalar | Condit
       case 'containsAny':
         return containing(shape, field, operand as Scalar[], chosen);
       case 'prefix':
-        return beginning(left, operand as string);
+        return beginning(range, operand as string);
       case 'substring':
         return holding(left, operand as string);
       case 'gt':
-        return above(left, '>', operand as Scalar, entry);
+        return above(range, '>', operand as Scalar, entry);
       case 'gte':
-        return above(left, '>=', operand as Scalar, entry);
+        return above(range, '>=', operand as Scalar, entry);
       case 'lt':
-        return below(left, '<', operand as Scalar, entry);
+        return below(range, '<', operand as Scalar, entry);
       case 'lte':
-        return below(left, '<=', operand as Scalar, entry);
+        return below(range, '<=', operand as Scalar, entry);
       default:
         throw new TypeError(`${JSON.stringify(name)} is not a condition`);
     }
@@ -101,21 +110,34 @@ function compare(left: string, operator: string, value: Scalar): Sql {
   return { sql: `${left} ${operator} ${sql}`, params };
 }
 
+/** An expression as it is compared with the lower and the upper bound of a range. */
+interface Range {
+  readonly lower: string;
+  readonly upper: string;
+}
+
+/** Returns the range of an expression. SQLite looks up no bound in an index whose expression begins with a plus sign. */
+function rangeOf(left: string, passed: SortTerm | undefined): Range {
+  const unused = `+${left}`;
+  if (passed === undefined) return { lower: left, upper: left };
+  return passed.descending ? { lower: left, upper: unused } : { lower: unused, upper: left };
+}
+
 /** Returns a lower bound that is limited to the value's type: SQLite orders numbers before text before blobs. */
-function above(left: string, operator: string, value: Scalar, { lt, lte }: Condition): Sql {
-  const bound = compare(left, operator, value);
+function above({ lower, upper }: Range, operator: string, value: Scalar, { lt, lte }: Condition): Sql {
+  const bound = compare(lower, operator, value);
   if (lt !== undefined || lte !== undefined || typeof value === 'boolean') return bound;
   return {
-    sql: `${bound.sql} AND ${left} < ${typeof value === 'string' ? MIN_BLOB : MIN_TEXT}`,
+    sql: `${bound.sql} AND ${upper} < ${typeof value === 'string' ? MIN_BLOB : MIN_TEXT}`,
     params: bound.params,
   };
 }
 
-function below(left: string, operator: string, value: Scalar, { gt, gte }: Condition): Sql {
-  const bound = compare(left, operator, value);
+function below({ lower, upper }: Range, operator: string, value: Scalar, { gt, gte }: Condition): Sql {
+  const bound = compare(upper, operator, value);
   if (gt !== undefined || gte !== undefined || typeof value === 'number') return bound;
   const least = typeof value === 'string' ? MIN_TEXT : MIN_BLOB;
-  return { sql: `${bound.sql} AND ${left} >= ${least}`, params: bound.params };
+  return { sql: `${bound.sql} AND ${lower} >= ${least}`, params: bound.params };
 }
 
 /** Returns a condition that an expression has one of some values. */
@@ -129,10 +151,10 @@ export function oneOf(left: string, values: readonly Scalar[]): Sql {
 /**
  * Returns a prefix condition. A range is used in place of LIKE, because an index serves it and no character is special.
  */
-function beginning(left: string, prefix: string): Sql {
-  const from = compare(left, '>=', prefix);
+function beginning({ lower, upper }: Range, prefix: string): Sql {
+  const from = compare(lower, '>=', prefix);
   const end = afterPrefix(prefix);
-  const to = end === undefined ? { sql: `${left} < ${MIN_BLOB}`, params: [] } : compare(left, '<', end);
+  const to = end === undefined ? { sql: `${upper} < ${MIN_BLOB}`, params: [] } : compare(upper, '<', end);
   return join([from, to], ' AND ');
 }
 
