@@ -1,6 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { etagOf } from '@commonplace/kit/http';
+import { countTurns } from '@commonplace/kit/testing';
 import { Content } from '@commonplace/proto/resources/v1/content_service.js';
+import { Usage } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import { expect, test } from '@jest/globals';
 import { encodeLarge, isLarge, streamOf } from '../src/response/large-answer.js';
 import { createRoutes, type Route } from '../src/routes.js';
@@ -70,4 +72,25 @@ test('values that are large together stay bytes, too, except for small ones', ()
   expect(data.map((part) => typeof part)).toEqual(['string', 'object', 'string', 'object', 'string']);
   const written = JSON.parse(data.join('')) as { responses: { body: string }[] };
   expect(written.responses.map(({ body }) => body)).toEqual(bodies.map((body) => JSON.parse(body.toString())));
+});
+
+test('a long list is written in pieces, as are the lists in it, and sent as it would be at once', async () => {
+  const usage = createRoutes().find(({ rpc }) => rpc === 'GetUsage') as Route;
+  const counts = { credits: '0.5', requests: 3 };
+  const groups = (count: number) => Array.from({ length: count }, (_, i) => ({ key: `member ${i}`, ...counts }));
+  const series = [5000, 0, 100, 100, 20_000, 1].map((count, i) => {
+    return { start: `2026-11-0${i + 1}T00:00:00.000Z`, ...counts, groups: groups(count) };
+  });
+  const answer = Usage.fromPartial({ totals: counts, series, groups: groups(3000) });
+  const { data } = usage.writeResponse(answer);
+  expect(String(data[0]).length).toBeLessThan(200_000);
+  const turns = await countTurns(async () => {
+    const { pieces, etag } = await encodeLarge(data);
+    const written = Buffer.concat(pieces).toString();
+    expect(JSON.parse(written)).toMatchObject({ series, groups: groups(3000) });
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(200_000);
+    expect(data.join('')).toBe(written);
+    expect(etag(1)).toBe(etagOf(1, written));
+  });
+  expect(turns).toBeGreaterThan(3);
 });

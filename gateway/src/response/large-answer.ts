@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createEtag } from '@commonplace/kit/http';
 import { createBreathe, piecesOf, sendInTurns } from '@commonplace/kit/slices';
-import { LargeText, type Part } from './large-values.js';
+import { LargeText, type Part, RestOfList } from './large-values.js';
 
 /** Number of characters and bytes above which an answer is encoded and sent in pieces. */
 const LARGE_SIZE = 128 * 1024;
@@ -21,12 +21,18 @@ export function isLarge(parts: readonly Part[]): boolean {
   return parts.length > 1 || (typeof first === 'string' && first.length > LARGE_SIZE);
 }
 
-/** Encodes a large answer and hashes it for its ETag. Yields to other requests in between. */
+/** Writes and encodes a large answer and hashes it for its ETag. Yields to other requests in between. */
 export async function encodeLarge(parts: readonly Part[]): Promise<LargeAnswer> {
   const breathe = createBreathe();
   const pieces: Buffer[] = [];
   const hash = createEtag();
-  for (const part of parts) {
+  const left = [...parts];
+  for (let part = left.shift(); part !== undefined; part = left.shift()) {
+    if (part instanceof RestOfList) {
+      left.unshift(...part.parts());
+      await breathe();
+      continue;
+    }
     for (const piece of bytesOf(part)) {
       hash.update(piece);
       pieces.push(piece);
@@ -42,7 +48,7 @@ export function streamOf(start: string, { pieces }: LargeAnswer, end: string): {
   return { body: sendInTurns(all), bytes: all.reduce((sum, { length }) => sum + length, 0) };
 }
 
-function* bytesOf(part: Part): Generator<Buffer> {
+function* bytesOf(part: Exclude<Part, RestOfList>): Generator<Buffer> {
   if (typeof part === 'string') for (const text of piecesOf(part)) yield Buffer.from(text);
   else if (part instanceof LargeText) yield* part.pieces();
   else for (let from = 0; from < part.length; from += PIECE_BYTES) yield part.subarray(from, from + PIECE_BYTES);

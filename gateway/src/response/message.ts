@@ -2,7 +2,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import type { Contract } from '../descriptors/contract.js';
 import { type Element, enumChoices, type FieldShape, shapesOf } from '../descriptors/shape.js';
 import { keepTexts } from './kept-texts.js';
-import { writeJson, writeText } from './large-values.js';
+import { writeItems, writeJson, writeText } from './large-values.js';
 import { quote, quoteTime } from './text.js';
 
 /** Writes one value as JSON; absent values become null. */
@@ -133,10 +133,7 @@ export function writeMessage(message: Readonly<Record<string, unknown>>, writers
 
 /** Writes a list. A value that is not a list becomes an empty list. */
 export function writeList(values: unknown, one: Write): string {
-  if (!Array.isArray(values) || values.length === 0) return '[]';
-  let json = '[';
-  for (let i = 0; i < values.length; i++) json += (i === 0 ? '' : ',') + one(values[i]);
-  return `${json}]`;
+  return Array.isArray(values) && values.length > 0 ? `[${writeItems(values, 0, one)}` : '[]';
 }
 
 /** Returns the function that writes maps; `empty` is written for a map without entries. */
