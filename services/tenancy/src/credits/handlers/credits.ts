@@ -9,7 +9,6 @@ import {
   GetCreditsResponse,
   type GetUsageRequest,
   type UpdateUsageSettingsRequest,
-  Usage,
   UsageGranularity,
   UsageGroupBy,
 } from '@commonplace/proto/tenancy/v1/credit_service.js';
@@ -61,10 +60,10 @@ export function createCreditHandlers(parts: CreditParts): Handlers<CreditService
         usageSettings.get(tenant),
         readAccount(parts, tenant),
       ]);
-      return Usage.fromPartial({
+      return {
         ...{ period, ...sums, settings: toSettings(settings) },
         capState: toCapState(capStateOf(account, fullTerms(settings?.terms))),
-      });
+      };
     },
 
     async updateUsageSettings(request, context) {

@@ -1,5 +1,6 @@
-import { createBreathe } from '@commonplace/kit/slices';
+import { type Breathe, createBreathe, sortInSlices } from '@commonplace/kit/slices';
 import { type Collection, findEach, type Where } from '@commonplace/kit/store';
+import type { UsageGroup, UsageInterval, UsageTotals } from '@commonplace/proto/tenancy/v1/credit_service.js';
 import { formatAmount, type Micros } from '../domain/amounts.js';
 import { type Granularity, intervalsOf, type Period, startOf } from '../domain/periods.js';
 import type { Attribution, UsageRecord } from '../records.js';
@@ -31,7 +32,8 @@ interface GroupedSums {
   readonly groups: Map<string, Sums>;
 }
 
-const CHUNK = 1000;
+/** Number of records that are read at a time, which takes some four milliseconds. */
+const CHUNK = 250;
 
 /**
  * Sums the usage of a tenant by interval, and by group if one is asked for. It yields to other requests: 400 days have
@@ -51,12 +53,12 @@ export async function sumUsage(usage: Collection<UsageRecord>, selection: UsageS
     for (const sums of [total, interval]) if (sums !== undefined) addTo(sums, record, groupBy);
     await breathe();
   }
-  const series = [];
+  const series: UsageInterval[] = [];
   for (const [start, sums] of byInterval) {
-    series.push({ start, ...toSums(sums.all), groups: toGroups(sums) });
+    series.push({ start, ...toSums(sums.all), groups: await toGroups(sums, breathe) });
     await breathe();
   }
-  return { totals: toSums(total.all), series, groups: toGroups(total) };
+  return { totals: toSums(total.all), series, groups: await toGroups(total, breathe) };
 }
 
 /** Reads the usage records of a selection, by hour or by day, in order of time. */
@@ -94,14 +96,22 @@ function add(sums: Sums, { inputTokens, outputTokens, credits, requests }: Sums)
   return sums;
 }
 
-function toSums({ credits, ...counts }: Sums) {
+function toSums({ credits, ...counts }: Sums): UsageTotals {
   return { ...counts, credits: formatAmount(credits) };
 }
 
 /** Lists groups, those with the most credits and then the most tokens first. */
-function toGroups({ groups }: GroupedSums) {
+async function toGroups({ groups }: GroupedSums, breathe: Breathe): Promise<UsageGroup[]> {
   const tokens = ({ inputTokens, outputTokens }: Sums) => inputTokens + outputTokens;
-  return [...groups]
-    .sort(([a, x], [b, y]) => y.credits - x.credits || tokens(y) - tokens(x) || (a < b ? -1 : 1))
-    .map(([key, sums]) => ({ key: key === '' ? undefined : key, ...toSums(sums) }));
+  const sorted = await sortInSlices(
+    [...groups],
+    ([a, x], [b, y]) => y.credits - x.credits || tokens(y) - tokens(x) || (a < b ? -1 : 1),
+    breathe,
+  );
+  const listed: UsageGroup[] = [];
+  for (const [key, sums] of sorted) {
+    listed.push({ key: key === '' ? undefined : key, ...toSums(sums) });
+    await breathe();
+  }
+  return listed;
 }
