@@ -1,9 +1,12 @@
 import type { Fault } from '@commonplace/kit/errors';
 import type { CallContext } from '@commonplace/kit/rpc';
+import type { UnitOfWork } from '@commonplace/kit/store';
 import { countTurns } from '@commonplace/kit/testing';
 import { expect, test } from '@jest/globals';
+import type { Parts } from '../src/parts.js';
 import { type GivenMessage, readMessages } from '../src/sessions/content.js';
-import { addMessages } from '../src/sessions/turn.js';
+import { addMessages, supersedeAll } from '../src/sessions/turn.js';
+import type { MessageRecord } from '../src/stores/sessions.js';
 
 const TEXT = 'A "quoted" word. '.repeat(1100).trim();
 
@@ -35,4 +38,23 @@ test('other requests run while many messages are added to a chat', async () => {
   });
   expect(seqs).toEqual([...given.map((_, i) => 4 + i), 23, 22]);
   expect(turns).toBeGreaterThanOrEqual(given.length);
+});
+
+test('other requests run while the messages of a chat are replaced', async () => {
+  const stored = Array.from({ length: 20 }, (_, i) => ({ id: `m${i}`, seq: i + 1, version: 1 }));
+  const messages = { find: async () => stored.splice(0, 50) } as unknown as Parts['messages'];
+  const replace = (_: unknown, __: object, after: object) => {
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    return after;
+  };
+  const work = { replace } as unknown as UnitOfWork;
+  let replaced: readonly MessageRecord[] = [];
+  const turns = await countTurns(async () => {
+    replaced = await supersedeAll({ messages }, 's', 0, 'run', work);
+  });
+  expect(replaced.map(({ seq, supersededBy }) => [seq, supersededBy])).toEqual(
+    Array.from({ length: 20 }, (_, i) => [i + 1, 'run']),
+  );
+  expect(turns).toBeGreaterThanOrEqual(20);
 });

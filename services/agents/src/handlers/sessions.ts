@@ -1,10 +1,11 @@
 import { AppError, type Fault, invalidField, invalidFields, NotFound } from '@commonplace/kit/errors';
 import { newId } from '@commonplace/kit/id';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
+import { createBreathe } from '@commonplace/kit/slices';
 import { findPage, replaceChanged, type Where } from '@commonplace/kit/store';
 import { namesByValue } from '@commonplace/platform/enums';
 import { WorkspaceRequired } from '@commonplace/platform/memberships';
-import { type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
+import { type ChatMessage, type ChatSession, ChatVisibility } from '@commonplace/proto/agents/v1/chat_session.js';
 import {
   ChatInclude,
   ChatOrder,
@@ -26,7 +27,7 @@ import { firstTurn, replacedTurn, requireQuestion, updatedTurn } from '../sessio
 import { interrupt, requireIdle, type Turn } from '../sessions/turn.js';
 import { NOTHING_SPENT } from '../stores/runs.js';
 import type { MessageRecord, SessionRecord } from '../stores/sessions.js';
-import { ASKER, chatMessage, resourcesOf, sessionMessage } from '../wire/sessions.js';
+import { ASKER, chatMessage, type MessageReader, resourcesOf, sessionMessage } from '../wire/sessions.js';
 
 export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService> {
   const defaultModel = () => parts.models.default.info.id;
@@ -34,8 +35,7 @@ export function createSessionHandlers(parts: Parts): Handlers<ChatSessionService
   /** Returns the answer to a write to a session, with the messages that were added. */
   async function answer(session: SessionRecord, { added, run }: Omit<Turn, 'session'>, context: CallContext) {
     warnOfModel(parts, run !== undefined, context);
-    const readable = await readableAmong(parts, resourcesOf(added), context);
-    const messages = added.map((message) => chatMessage(message, readable, ASKER));
+    const messages = await presentMessages(parts, added, ASKER, context);
     return sessionMessage(session, defaultModel(), { messages, runId: run?.id });
   }
 
@@ -268,6 +268,23 @@ async function readableInContexts(
   return readableAmong(parts, [...new Set(shared.flatMap(({ resourceIds }) => resourceIds))], context);
 }
 
+/** Converts messages for a reader; lets other requests run in between, as a history may have thousands. */
+async function presentMessages(
+  parts: Parts,
+  messages: readonly MessageRecord[],
+  reader: MessageReader,
+  context: CallContext,
+): Promise<ChatMessage[]> {
+  const readable = await readableAmong(parts, resourcesOf(messages), context);
+  const breathe = createBreathe();
+  const presented: ChatMessage[] = [];
+  for (const message of messages) {
+    presented.push(chatMessage(message, readable, reader));
+    await breathe();
+  }
+  return presented;
+}
+
 async function presentWithMessages(
   parts: Parts,
   session: SessionRecord,
@@ -289,8 +306,7 @@ async function presentWithMessages(
     isAsker: isOwn(session, context),
     keepsAnswers: await keepsAnswers(parts, session.ownerId, session.workspaceId, context),
   };
-  const readable = await readableAmong(parts, resourcesOf(items), context);
-  const messages = items.map((message) => chatMessage(message, readable, reader));
+  const messages = await presentMessages(parts, items, reader, context);
   const replies = messages.filter(({ runId }) => runId !== undefined).sort((a, b) => a.seq - b.seq);
   warnOfDropped(replies.at(-1)?.droppedMessages, context);
   return sessionMessage(session, parts.models.default.info.id, {

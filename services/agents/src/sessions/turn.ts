@@ -185,8 +185,10 @@ export async function supersedeAll(
 ): Promise<MessageRecord[]> {
   const replaced: MessageRecord[] = [];
   const query = { where: { ...currentIn(sessionId), seq: { gt: after } }, sort: ['seq'] } as const;
+  const breathe = createBreathe();
   for await (const message of findEach(messages, query, CHUNK)) {
     replaced.push(work.replace(messages, message, { ...message, supersededBy: runId }));
+    await breathe();
   }
   return replaced;
 }
