@@ -30,6 +30,7 @@ import { nameRequest } from './middleware/request.js';
 import { requireScope } from './middleware/scope.js';
 import { requireSingularHeaders } from './middleware/singular-headers.js';
 import type { State } from './middleware/state.js';
+import { sendStreams } from './middleware/streams.js';
 import { limitUnreadAnswers } from './middleware/unread-answers.js';
 import type { EventRoute, Route } from './routes.js';
 
@@ -72,6 +73,7 @@ export function createApp(parts: AppParts): Koa {
   const app = new Koa();
   parseQueries(app);
   const open = createInProcessClient((request, response) => void handle(request, response));
+  app.use(sendStreams());
   app.use(nameRequest(settings, log) as Koa.Middleware);
   app.use(answerErrors({ publicUrl: settings.publicUrl, denials, refusals, log }) as Koa.Middleware);
   // Answers to errors are negotiated, so nothing may fail before.

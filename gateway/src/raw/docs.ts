@@ -1,4 +1,5 @@
 import { isHostOf } from '@commonplace/kit/http';
+import { isSentInTurns, sendInTurns } from '@commonplace/kit/slices';
 import { createDocs, DOCS_CSP, HOME_LINKS, homePage, OPENAPI_PATH } from '@commonplace/site/docs';
 import type Router from '@koa/router';
 import type { Context, Next } from 'koa';
@@ -25,7 +26,9 @@ function servePage(ctx: Context, { contentType, contentSecurityPolicy, body }: W
   ctx.set('Cache-Control', MAX_AGE);
   ctx.set('Content-Security-Policy', contentSecurityPolicy);
   ctx.type = contentType;
-  ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  ctx.body = isSentInTurns(bytes.length) ? sendInTurns([bytes]) : bytes;
+  ctx.length = bytes.length;
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
@@ -41,7 +44,8 @@ function mountHome(router: Router, publicUrl: string): void {
     ctx.vary('Accept');
     if (ctx.accepts('html', 'json') === 'json') {
       ctx.set('Cache-Control', 'no-store');
-      ctx.body = { data: { name: 'Commonplace', links: HOME_LINKS }, request_id: ctx.state.requestId };
+      ctx.type = 'application/json; charset=utf-8';
+      ctx.body = JSON.stringify({ data: { name: 'Commonplace', links: HOME_LINKS }, request_id: ctx.state.requestId });
       return undefined;
     }
     ctx.set('Cache-Control', MAX_AGE);

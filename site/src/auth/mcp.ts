@@ -21,7 +21,8 @@ export function mountMcp(router: Router, parts: AuthParts): void {
   const { publicUrl } = parts;
   const sendDocument = (ctx: Context, suffix: string): void => {
     ctx.set('Cache-Control', 'public, max-age=300');
-    ctx.body = {
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = JSON.stringify({
       client_id: `${publicUrl}${DOCUMENT}${suffix}.json`,
       client_name: 'Commonplace',
       client_uri: publicUrl,
@@ -29,7 +30,7 @@ export function mountMcp(router: Router, parts: AuthParts): void {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
-    };
+    });
   };
   router.get(CALLBACK, (ctx) => orPage(ctx, () => complete(ctx, parts, ''), errorPage));
   router.get(`${CALLBACK}/:key`, (ctx) => orPage(ctx, () => complete(ctx, parts, ctx.params.key ?? ''), errorPage));

@@ -51,7 +51,8 @@ export function mountBlobs(router: Router, { bytes, share, contentUrl, timeoutMs
     });
     const data = { resource_id: resourceId, status: statusName(status), parts_missing: partsMissing };
     ctx.set('Cache-Control', 'no-store');
-    ctx.body = { data, request_id: ctx.state.requestId };
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = JSON.stringify({ data, request_id: ctx.state.requestId });
   });
 }
 
