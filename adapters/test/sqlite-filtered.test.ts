@@ -237,14 +237,16 @@ describe('filters that no index serves', () => {
 
   /** Runs reads of a collection, and returns the groups of those that ran in another thread. */
   async function groupsOf(
-    read: (observed: Collection<Note>, groups: readonly string[]) => Promise<void>,
+    read: (observed: Collection<Note>, groups: readonly string[], statements: readonly string[]) => Promise<void>,
     name = NOTES.name,
   ) {
     const groups: string[] = [];
+    const statements: string[] = [];
     const reader = openConnection(join(folder, 'a.db'), { readOnly: true });
     const scanner = {
       all: async (group: string, ...query: Parameters<typeof reader.all>) => {
         groups.push(group);
+        statements.push(query[0]);
         return reader.all(...query);
       },
       close: async () => {},
@@ -253,7 +255,7 @@ describe('filters that no index serves', () => {
     const context = { reader, scanner, cache: NO_RECORD_CACHE };
     const observed = createCollection<Note>(context, tableShape('unit', spec), spec);
     try {
-      await read(observed, groups);
+      await read(observed, groups, statements);
     } finally {
       reader.close();
     }
@@ -285,7 +287,7 @@ describe('filters that no index serves', () => {
     for (let i = 0; i < 500; i++) unit.insert(some, { ...noteOf(i), place: i < 250 ? 'few' : 'q', state: 'active' });
     unit.insert(some, { ...noteOf(500), place: 'q', state: 'active' });
     await unit.commit();
-    await groupsOf(async (observed, groups) => {
+    await groupsOf(async (observed, groups, statements) => {
       for (const place of ['few', 'q']) {
         await observed.find({ where: { place, state: 'active' }, sort: ['owner'], limit: 5 });
         await observed.count({ place, state: 'active', owner: 'o4' }, 1001);
@@ -295,6 +297,10 @@ describe('filters that no index serves', () => {
       // One index has all fields of this one.
       await observed.countBy('rank', { place: 'q', state: 'active' });
       expect(groups).toEqual(['q', 'q', 'q', 'q', 'q']);
+      // Up to a thousand are few enough for their index to be named, as SQLite could choose one that selects more.
+      const where = { place: 'q', state: 'active', owner: 'o499' };
+      expect((await observed.findAndCount({ where, sort: ['position'], limit: 5 }, 1001)).count).toBe(1);
+      expect(statements.slice(5)).toEqual(Array(2).fill(expect.stringContaining('INDEXED BY')));
     }, 'some_notes');
   });
 

@@ -60,13 +60,16 @@ export function createCollection<T extends StoredRecord>(
       ? byParts(shape, where, (sql, params) => inThread(where, sql, params))
       : { shape, where };
 
+  /** Returns whether a read in another thread has too many candidates for a statement that names their index. */
+  const areMany = (where: Where<T>): boolean => searchesText(where) || !filtered.selectsFew(where);
+
   /** Returns a page: `read` if it was read already, otherwise from the file. */
   async function find(query: Query<T>, read: FoundPage<T> | undefined): Promise<T[]> {
     if (Array.isArray(read)) return read;
     if (read instanceof LargePage) return read.parse();
     const { shape: from, where } = await chosen(query.where);
     const isLong = read === ELSEWHERE || searchesText(query.where) || filtered.isLongQuery(query);
-    const { sql, params } = selectPage(from, { ...query, where }, ['doc'], isLong);
+    const { sql, params } = selectPage(from, { ...query, where }, ['doc'], isLong && areMany(query.where));
     const rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
     return isLarge(rows) ? new LargePage(rows).parse() : rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
@@ -82,7 +85,7 @@ export function createCollection<T extends StoredRecord>(
     const { sql, params } = translate(from.shape, from.where);
     const limitClause = limit === undefined ? '' : ` LIMIT ${checkCount(limit)}`;
     const isLong = read === ELSEWHERE || searchesText(where) || filtered.isLongAggregate(where, []);
-    const source = isLong ? from.shape.source : tableOfFew(shape, where, []);
+    const source = isLong && areMany(where) ? from.shape.source : tableOfFew(shape, where, []);
     const statement = `SELECT count(*) FROM (SELECT 1 FROM ${source} WHERE ${sql}${limitClause})`;
     const row = isLong ? (await inThread(where, statement, params))[0] : reader.get(statement, params);
     return row?.[0] as number;
