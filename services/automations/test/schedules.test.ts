@@ -698,6 +698,22 @@ test('deleting an agent deletes its schedules', async () => {
   expect(await stage.firesOf(id)).toEqual([]);
 });
 
+test('a schedule that gets an agent whose schedules were already looked up ends with it', async () => {
+  const { agentId, workspaceId } = stage;
+  const fields = { agentId, workspaceId, cron: '0 0 1 1 *', input: input('Sum up.') };
+  const { id: automationId } = await stage.automation();
+  const { id: changed } = await stage.create({ automationId, cron: '0 0 1 1 *' });
+  const { id: before } = await stage.create(fields);
+  await stage.announce('agents', 'agent.deleted', agentId);
+  await eventually(async () => expect(await stage.schedules.get(before)).toBeUndefined());
+
+  // These have read the agent before it was deleted.
+  const late = [(await stage.create(fields)).id, (await stage.create({ ...fields, isActive: false })).id, changed];
+  await stage.update(changed, { agentId, input: input('Sum up.') });
+  await eventually(async () => expect(await stage.schedules.getMany(late)).toEqual([]));
+  expect(await stage.states.getMany(late)).toEqual([]);
+});
+
 /** Makes an hourly schedule of the agent. */
 async function agentSchedule(more: object = {}) {
   const { agentId, workspaceId } = stage;

@@ -106,12 +106,16 @@ export function watchAutomations(parts: ScheduleParts, bus: EventBus): Promise<S
   );
 }
 
-/** Deletes the schedules of deleted agents. */
+/**
+ * Deletes the schedules of deleted agents. One that commits after they were looked up is deleted by the queue, which looks
+ * at each schedule that gets an agent.
+ */
 export function watchAgents(parts: ScheduleParts, bus: EventBus): Promise<Subscription> {
   const events = ['agents.agent.deleted'] as const;
-  return consume(bus, { consumer: 'automations.schedule-agents', events }, ({ subject: agentId }) =>
-    forEach(parts, { agentId }, async (work, before) => removeSchedule(parts, work, before)),
-  );
+  return consume(bus, { consumer: 'automations.schedule-agents', events }, async ({ subject: agentId, tenant }) => {
+    await parts.departures.storeDeleted(agentId, tenant ?? '');
+    await forEach(parts, { agentId }, async (work, before) => removeSchedule(parts, work, before));
+  });
 }
 
 /** Deletes the records of purged Orgs and workspaces. */

@@ -27,7 +27,7 @@ import { MissingTarget } from './errors.js';
 import { readNewSchedule, type Target, targetIn } from './fields.js';
 import { removeSchedule } from './followers.js';
 import { type Pair, type ScheduleParts, timestamp } from './parts.js';
-import { planAhead } from './plan.js';
+import { lookSoon, planAhead } from './plan.js';
 import { presentSchedule, presentSchedules } from './present.js';
 import type { ScheduleRecord, ScheduleStateRecord } from './records.js';
 import { updateSchedule } from './update.js';
@@ -133,7 +133,8 @@ async function create(
     ...{ caughtUp: 0, runCount: 0, skippedCount: 0, missedCount: 0, consecutiveFailures: 0 },
     ...{ recentStarts: [], recentDurations: [] },
   };
-  const planned = isActive ? await planAhead(parts, work, { schedule: named, state }, now) : { schedule: named, state };
+  const pair = { schedule: named, state };
+  const planned = lookSoon(isActive ? await planAhead(parts, work, pair, now) : pair, now);
   return {
     schedule: work.insert(parts.schedules, planned.schedule),
     state: work.insert(parts.states, planned.state),

@@ -13,10 +13,19 @@ import {
   type Where,
 } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
+import { openDepartures } from '@commonplace/platform/departures';
 import { implement } from '@commonplace/platform/runtime';
 import type { Feature, Shared } from '../parts.js';
 import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';
-import { watchAgents, watchAutomations, watchLeavers, watchOrgs, watchPurges, watchWorkspaces } from './followers.js';
+import {
+  removeSchedule,
+  watchAgents,
+  watchAutomations,
+  watchLeavers,
+  watchOrgs,
+  watchPurges,
+  watchWorkspaces,
+} from './followers.js';
 import { createScheduleHandlers } from './handlers.js';
 import { HIDDEN_RECHECK_MS, readPair, SCHEDULE_RECORDS, type ScheduleParts, savePair, timestamp } from './parts.js';
 import { advance, planAnew } from './plan.js';
@@ -45,6 +54,7 @@ async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
       count: (workspaceId) => records.schedules.count({ workspaceId }),
       refuse: (limit) => LimitReached({ limit, what: 'schedules in a workspace' }),
     }),
+    departures: await openDepartures(store, now),
     keepMs: settings.scheduleFireDays * DAY_MS,
     tzVersion: process.versions.tz ?? '',
   };
@@ -100,6 +110,9 @@ function openPlanQueue(parts: ScheduleParts): Promise<Queue<ScheduleStateRecord>
     retryDeadAfterMs: RETRY_DEAD_MS,
     async run(job) {
       const schedule = await parts.schedules.get(job.record.id);
+      if (schedule?.agentId !== undefined && (await parts.departures.isDeleted(schedule.agentId))) {
+        return job.endIn((work, state) => removeSchedule(parts, work, { schedule, state }));
+      }
       // The slots of an Org whose deletion is scheduled are decided once it is restored.
       if (schedule !== undefined && (await actorAccessOf(parts, schedule)) === 'hidden') {
         return job.retryIn(HIDDEN_RECHECK_MS);

@@ -1,6 +1,7 @@
 import { systemActor } from '@commonplace/kit/events';
 import type { Quota } from '@commonplace/kit/quota';
 import type { Collections, UnitOfWork } from '@commonplace/kit/store';
+import type { Departures } from '@commonplace/platform/departures';
 import { automationCollection } from '../definitions/records.js';
 import type { Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
@@ -37,6 +38,8 @@ export interface ScheduleParts extends ScheduleRecords {
   /** Returns the current time in epoch milliseconds. */
   readonly now: () => number;
   readonly quota: Quota;
+  /** Tells which agents were deleted. */
+  readonly departures: Pick<Departures, 'storeDeleted' | 'isDeleted'>;
   /** Milliseconds that a fire is kept after it is done. */
   readonly keepMs: number;
   /** The version of this process's time zone database. */

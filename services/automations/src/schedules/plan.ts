@@ -22,6 +22,13 @@ interface MissedSlot extends Slot {
   readonly fire?: FireRecord;
 }
 
+/** Makes the queue look soon at a schedule that gets an agent, which may have been deleted since it was looked up. */
+export function lookSoon({ schedule, state }: Pair, now: number): Pair {
+  return schedule.targetType === 'agent'
+    ? { schedule, state: { ...state, planAt: timestamp(now) } }
+    : { schedule, state };
+}
+
 /** Decides missed slots of an active schedule and writes the next ones ahead, in a unit of work of its own. */
 export async function advanceSchedule(parts: ScheduleParts, scheduleId: string): Promise<void> {
   await inWork(parts.store, async (work) => {

@@ -19,7 +19,7 @@ import {
 } from './fields.js';
 import { newFire, withdrawFires } from './fires.js';
 import { type Pair, type ScheduleParts, savePair, timestamp } from './parts.js';
-import { planAnew } from './plan.js';
+import { lookSoon, planAnew } from './plan.js';
 import { presentSchedule } from './present.js';
 import type { ScheduleRecord } from './records.js';
 
@@ -46,7 +46,8 @@ export async function updateSchedule(
   const request = { ...asked, updateMask: mask };
   const changed = await changedSchedule(parts, request, before, access.place, context);
   const now = parts.now();
-  const after = await replan(parts, changed, before, mask, now, context);
+  const planned = await replan(parts, changed, before, mask, now, context);
+  const after = changesTarget(mask) ? lookSoon(planned, now) : planned;
   if (request.triggerNow) trigger(parts, after.schedule, now, context);
   savePair(parts, context.work, before, after);
   const stored = (await context.work.get(parts.schedules, scheduleId)) ?? after.schedule;
