@@ -274,6 +274,34 @@ describe('an authorization', () => {
     expect(await stage.parts.mcpClients.count({ serverId: id })).toBe(0);
   });
 
+  test('that was begun for another URL of the server is not completed', async () => {
+    const made = await create({ perUserAuth: true });
+    await complete(oauth.allow(made.authorizeUrl ?? ''));
+    await stage.probe(made.id);
+    const other = await startMcpServer('modern', []);
+    const update = UpdateMcpServerRequest.fromPartial({
+      ...{ agentId: stage.agent.id, serverId: made.id, url: other.url, updateMask: ['url'] },
+    });
+    const { intercept } = server;
+    server.intercept = (request, response) => {
+      if (!request.path.startsWith('/.well-known/oauth-protected-resource')) return intercept(request, response);
+      server.intercept = intercept;
+      const moved = stage.as(stage.owner).then((owner) => stage.client.updateMcpServer(update, owner));
+      void moved.then(() => intercept(request, response));
+      return true;
+    };
+    // The owner moves the server while the person is asked to authorize the former one.
+    const { question } = await runTool(stage.parts, {
+      ...{ serverId: made.id, toolName: 'find', args: {}, toolCallId: 'c', signal: new AbortController().signal },
+      run: { id: 'r', tenant: stage.orgId, userId: stage.stranger.userId },
+    });
+    const back = oauth.allow(question?.url ?? '');
+    expect(await reasonOf(complete(back, stage.stranger))).toBe('expired_link');
+    expect(await stage.parts.mcpGrants.count({})).toBe(0);
+    expect(oauth.requests.filter(({ path }) => path === '/token')).toHaveLength(1);
+    await other.close();
+  });
+
   test('for a resource that the server does not own is refused', async () => {
     resourceMetadata = { ...resourceMetadata, resource: 'https://bank.example/' };
     const made = await create();

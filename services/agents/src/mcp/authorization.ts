@@ -106,6 +106,8 @@ async function redeem(
   if (error !== '' || code === '') throw McpAuthorizationFailed({ why: errorCode(error) });
   if ((authorization.claimedUntil ?? '') > now) throw ExpiredLink();
   const pending = unseal<PendingAuthorization>(parts.envelope, authorization, authorization.sealed);
+  // The owner may have moved the server since then, where the tokens must not be sent.
+  if ((pending.serverUrl ?? server.url) !== server.url) throw ExpiredLink();
   if ((pending.redirectKey ?? '') !== redirectKey) throw McpAuthorizationFailed({ why: OTHER_SERVER });
   const claimed = await claim(parts, authorization);
   const tokens = await redeemCode(parts, server, pending, { code, iss: iss === '' ? undefined : iss }).catch(caught);

@@ -31,6 +31,8 @@ export interface Registration {
 /** The data needed to complete an authorization. */
 export interface PendingAuthorization extends Registration {
   readonly codeVerifier: string;
+  /** The URL of the MCP server that it was begun for; absent if an earlier version began it. */
+  readonly serverUrl?: string | undefined;
 }
 
 /** An authorization that was begun, and the URL of the page where a person grants it. */
@@ -105,7 +107,7 @@ export async function beginAuthorization(parts: OAuthParts, server: McpServerRec
     // People open this page, so the same rules apply to it as to URLs that the server calls itself.
     guard.check(authorizationUrl.href);
     const registration = { issuer, metadata: metadata && neededOf(metadata), client, redirectKey, resource };
-    const pending = { ...registration, codeVerifier };
+    const pending = { ...registration, codeVerifier, serverUrl: server.url };
     return { url: authorizationUrl.href, state, pending };
   } catch (error) {
     throw await oauthFailure(error, http);

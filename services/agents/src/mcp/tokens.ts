@@ -74,9 +74,9 @@ export async function redeemCode(
 export async function storeGrant(
   { mcpGrants, envelope }: TokenParts,
   work: UnitOfWork,
-  { id: serverId, tenant, url }: Pick<McpServerRecord, 'id' | 'tenant' | 'url'>,
+  { id: serverId, tenant, url: currentUrl }: Pick<McpServerRecord, 'id' | 'tenant' | 'url'>,
   userId: string,
-  { codeVerifier: _, ...registration }: PendingAuthorization,
+  { codeVerifier: _, serverUrl = currentUrl, ...registration }: PendingAuthorization,
   tokens: OAuthTokens,
 ): Promise<void> {
   const { issuer, resource } = registration;
@@ -84,7 +84,8 @@ export async function storeGrant(
   for (const other of await mcpGrants.find({ where: { serverId, userId }, limit: 10 })) work.remove(mcpGrants, other);
   const now = new Date().toISOString();
   const record = {
-    ...{ id, tenant, serverId, userId, url, issuer, resource, isRevoked: false, grantedAt: now, updatedAt: now },
+    ...{ id, tenant, serverId, userId, url: serverUrl, issuer, resource },
+    ...{ isRevoked: false, grantedAt: now, updatedAt: now },
     ...fieldsOf(envelope, { id, tenant }, registration, tokens),
   };
   const before = await work.get(mcpGrants, id);

@@ -29,12 +29,13 @@ export function openAgentRemovalQueue(parts: RemovalParts): Promise<Queue<AgentR
   });
 }
 
-/** Deletes the MCP servers of an agent, after their grants, authorizations and registrations. */
+/** Deletes the MCP servers of an agent, after their authorizations, grants and registrations. */
 async function removeMcpServers(parts: RemovalParts, agentId: string): Promise<void> {
   const servers = await parts.mcpServers.find({ where: { agentId }, limit: CHUNK });
   for (const { id: serverId } of servers) {
-    await removeAll(parts.store, parts.mcpGrants, { serverId });
+    // A grant is written with the end of its authorization, so none follows once these are gone.
     await removeAll(parts.store, parts.mcpAuthorizations, { serverId });
+    await removeAll(parts.store, parts.mcpGrants, { serverId });
     await removeAll(parts.store, parts.mcpClients, { serverId });
   }
   await removeAll(parts.store, parts.mcpServers, { agentId });
