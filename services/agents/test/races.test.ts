@@ -6,6 +6,7 @@ import {
   DeleteChatSessionRequest,
   GetChatSessionRequest,
   UpdateChatSessionRequest,
+  WatchChatSessionRequest,
 } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import { GetRunRequest } from '@commonplace/proto/agents/v1/run_service.js';
 import { CheckAccessResponse } from '@commonplace/proto/resources/v1/index_service.js';
@@ -84,6 +85,27 @@ test('a question during an interrupting one is interrupted too', async () => {
     .client(contracts.runs)
     .getRun(GetRunRequest.fromPartial({ runId: first }), await stage.as(ann));
   expect(run.cancelReason).toBe('interrupted');
+});
+
+test('a stream of a session that is resumed behind an event of an earlier reply has all events of the next one', async () => {
+  const watch = async (lastEventId?: string) => {
+    const stop = new AbortController();
+    const request = WatchChatSessionRequest.fromPartial({ sessionId, lastEventId });
+    const options = { ...(await stage.as(ann)), signal: stop.signal };
+    for await (const event of sessions().watchChatSession(request, options)) {
+      if (event.messageCreated === undefined) continue;
+      stop.abort();
+      return event;
+    }
+    return undefined;
+  };
+  const first = (await ask('First?')).runId;
+  const created = await watch();
+  expect(created?.messageCreated).toMatchObject({ runId: first, seq: 2 });
+  const second = (await ask('Second?', { interrupt: true })).runId;
+  const next = await watch(created?.id);
+  expect(next?.messageCreated).toMatchObject({ runId: second, seq: 4 });
+  expect(Number(next?.id)).toBeGreaterThan(Number(created?.id));
 });
 
 test('a title that is set while a question is being asked is kept', async () => {

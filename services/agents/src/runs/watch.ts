@@ -25,6 +25,12 @@ const MAX_STEPS = 1_000;
  * Multiplier of the number of a stored event in the id of a stream event; the length of the text sent since is added.
  */
 const TEXT_ROOM = 1_000_000;
+/**
+ * Multiplier of the reply's number in its session, which the id begins with, so that ids of a session's replies differ and
+ * increase. It leaves room for 100,000 stored events; 15 digits in all are an exact number.
+ */
+const REPLY_ROOM = 100_000 * TEXT_ROOM;
+const MAX_REPLIES = 10_000;
 
 type Body = Omit<RunEvent, 'id'>;
 
@@ -111,7 +117,9 @@ class WakeSignal {
 class RunReader {
   hasEnded = false;
   /** The number of the last stored event that was sent. */
-  private position: number;
+  private position = 0;
+  /** What the ids of the run's events begin with; 0 for a run without a session. */
+  private reply = 0;
   /** The sent text of the current message; undefined if there is none. */
   private sent: string | undefined;
   /** The number of code points in a beginning of the sent text, for incremental counting. */
@@ -130,17 +138,13 @@ class RunReader {
   constructor(
     private readonly parts: Parts,
     private readonly runId: string,
-    lastEventId: string,
+    private readonly lastEventId: string,
     private readonly context: CallContext,
-  ) {
-    const id = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : 0;
-    this.position = Math.floor(id / TEXT_ROOM);
-  }
+  ) {}
 
   /** Returns the stored events that were not sent yet. Throws if the reader can no longer read the run. */
   async readRecords(): Promise<RunEvent[]> {
     let run = await seeRun(this.parts, this.runId, this.context);
-    if (this.position > run.eventCount) this.position = 0;
     if (this.messageId === '') this.resume(run);
     await this.findWhatIsSeen(run);
     const events: RunEvent[] = [];
@@ -195,9 +199,15 @@ class RunReader {
     return (await viewOf(this.parts, run, steps, this.context)).isOpen;
   }
 
-  /** Continues a message whose creation the reader has already seen. */
-  private resume(run: RunRecord): void {
-    this.messageId = run.messageId;
+  /** Continues behind the last event that the reader has seen, unless that is one of another reply in the session. */
+  private resume({ messageId, messageSeq = 0, eventCount }: RunRecord): void {
+    this.messageId = messageId;
+    this.reply = messageSeq % MAX_REPLIES;
+    const id = /^\d{1,15}$/.test(this.lastEventId) ? Number(this.lastEventId) : 0;
+    const reply = Math.floor(id / REPLY_ROOM);
+    // Ids of earlier versions begin with no number of a reply.
+    if (reply === this.reply || reply === 0) this.position = Math.floor((id % REPLY_ROOM) / TEXT_ROOM);
+    if (this.position > eventCount) this.position = 0;
     if (this.position > 0) this.sent = '';
   }
 
@@ -323,7 +333,8 @@ class RunReader {
   }
 
   private event(seq: number, body: Partial<Body>, within = 0): RunEvent {
-    return { ...NO_EVENT, ...body, id: String(seq * TEXT_ROOM + Math.min(within, TEXT_ROOM - 1)) };
+    const position = this.reply * REPLY_ROOM + seq * TEXT_ROOM;
+    return { ...NO_EVENT, ...body, id: String(position + Math.min(within, TEXT_ROOM - 1)) };
   }
 }
 
