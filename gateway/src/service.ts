@@ -128,22 +128,25 @@ export const gateway = defineService({
     });
     return {
       implementations: [],
-      begin: async () => {
-        await readers.begin();
-        server = await openHttpServer(app, settings.host, settings.port, createSecurityHeaders(settings)());
-        host.log.info('http.listening', { host: settings.host, port: server.port });
-      },
-      drain: async () => {
-        draining = true;
-        streams.close();
-        await server?.close(DRAIN_MS);
-        await largeBodies.close();
-        await answerReader.close();
-        fairShares.close();
-        await denials.close();
-        await refusals.close();
-        await readers.close();
-      },
+      runs: [
+        readers,
+        refusals,
+        denials,
+        fairShares,
+        answerReader,
+        largeBodies,
+        {
+          begin: async () => {
+            server = await openHttpServer(app, settings.host, settings.port, createSecurityHeaders(settings)());
+            host.log.info('http.listening', { host: settings.host, port: server.port });
+          },
+          drain: async () => {
+            draining = true;
+            streams.close();
+            await server?.close(DRAIN_MS);
+          },
+        },
+      ],
     };
   },
 });

@@ -9,6 +9,7 @@ export {
   type StoreBeside,
 } from './beside.js';
 export { isFirstStart, keyFilesIn, prepareKeys } from './first-start.js';
+export { type Lifecycle, lifecycleOf } from './lifecycle.js';
 export { main } from './main.js';
 export { formatOf, type Migration, migrate, REPEAT_MS, repeatMigrations, requireFormat } from './migrations.js';
 export * from './module.js';

@@ -1,11 +1,12 @@
 import type { Caller } from '@commonplace/kit/auth';
 import type { Table, Values } from '@commonplace/kit/config';
-import type { EventBus } from '@commonplace/kit/events';
+import type { EventBus, Subscription } from '@commonplace/kit/events';
 import type { IdentifiedStore } from '@commonplace/kit/installation';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client, Handlers, ServiceContract, Shedding } from '@commonplace/kit/rpc';
 import type { SpaceGuard } from '@commonplace/kit/space';
 import type { Store } from '@commonplace/kit/store';
+import type { Lifecycle } from './lifecycle.js';
 import type { Migration } from './migrations.js';
 
 /** What a service or the gateway is, needs and does, for the runtime, the chart and the network policies. */
@@ -112,9 +113,8 @@ export function implement<S>(contract: ServiceContract<S>, handlers: Handlers<S>
 
 export interface StartedModule {
   readonly implementations: readonly Implementation[];
-  /** Starts what needs other services: consumers, jobs, listeners. */
-  begin?(): Promise<void>;
-  /** Stops accepting work; finishes or hands back running work. */
-  drain?(): Promise<void>;
-  close?(): Promise<void>;
+  /** Begins in this order and closes in the opposite one, so that each may use what stands before it. */
+  readonly runs?: readonly Lifecycle[];
+  /** Subscribes to events, once all of `runs` have begun. The subscriptions end when the process drains. */
+  consume?(): readonly Promise<Subscription>[];
 }

@@ -25,8 +25,9 @@ import { currentTraceFields, readOtelSettings, startTelemetry, type Telemetry } 
 import { contracts } from '../contracts/index.js';
 import { type Adapters, openAdapters } from './adapters.js';
 import { startHousekeeping } from './housekeeping.js';
+import { type Lifecycle, lifecycleOf } from './lifecycle.js';
 import { formatOf, requireFormat } from './migrations.js';
-import type { ClientOf, Host, Implementation, ServiceModule, StartedModule } from './module.js';
+import type { ClientOf, Host, Implementation, ServiceModule } from './module.js';
 import { startRepeats } from './repeats.js';
 import { processSettings } from './settings.js';
 import { fetchedKeys, observeFormat } from './signals.js';
@@ -106,7 +107,7 @@ export async function run(
     space ??= await openSpaceGuard({ folder: settings.dataDir, reserveBytes: settings.diskReserveBytes, log });
     return space;
   };
-  const started: StartedModule[] = [];
+  const started: Required<Lifecycle>[] = [];
   const implementations: Implementation[] = [];
   for (const module of modules) {
     const store = storeOf(module) ?? adapters.store(module);
@@ -138,7 +139,7 @@ export async function run(
       openSpace,
     };
     const running = await module.start(host);
-    started.push(running);
+    started.push(lifecycleOf(running));
     for (const { contract, handlers } of running.implementations) {
       const peers = peersOf(module.name);
       const parts = { service: module.name, store, verifyCaller, peers, log: host.log, space: adapters.space };
@@ -149,7 +150,7 @@ export async function run(
   }
 
   const server = await serve(modules, implementations, served, settings, { shedding, tls });
-  for (const running of started) await running.begin?.();
+  for (const running of started) await running.begin();
   begun = true;
   server?.setReady(true);
   const stores = modules.filter((module) => module.stores).map((module) => adapters.store(module));
@@ -281,12 +282,12 @@ async function serve(
   });
 }
 
-async function drainAll(started: readonly StartedModule[]): Promise<void> {
-  for (const module of started) await module.drain?.();
+async function drainAll(started: readonly Required<Lifecycle>[]): Promise<void> {
+  for (const module of started) await module.drain();
 }
 
 async function shutDown(
-  started: readonly StartedModule[],
+  started: readonly Required<Lifecycle>[],
   server: Awaited<ReturnType<typeof serve>>,
   channels: Channels,
   adapters: Adapters,
@@ -296,7 +297,7 @@ async function shutDown(
   server?.setReady(false);
   await Promise.all([server?.leave(DRAIN_MS), drainAll(started)]);
   await server?.close(DRAIN_MS);
-  for (const module of [...started].reverse()) await module.close?.();
+  for (const module of [...started].reverse()) await module.close();
   await channels.close();
   await adapters.close();
   await telemetry.close();

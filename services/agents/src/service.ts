@@ -1,4 +1,3 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { createEnvelope } from '@commonplace/kit/secrets';
 import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
@@ -79,9 +78,6 @@ export const agents = defineService({
     const settlements = await openSettlementQueue(parts);
     const probes = await openProbeQueue(parts);
     const departures = await openDepartures(store);
-    const erasure = createErasure(parts);
-    const unwatch = broadcastRuns(store, bus);
-    const subscriptions: Subscription[] = [];
     return {
       implementations: [
         implement(contracts.chatSessions, createSessionHandlers(parts)),
@@ -96,42 +92,31 @@ export const agents = defineService({
         implement(contracts.memories, createMemoryHandlers(parts)),
         implement(contracts.models, createModelHandlers({ models: parts.models, embeddings })),
       ],
-      begin: async () => {
-        if (settings.runWorkers > 0) await queue.begin();
-        await removals.begin();
-        await approvals.begin();
-        await probes.begin();
-        await deliveries.begin();
-        await settlements.begin();
-        erasure.begin();
-        await agentRemovals.begin();
-        subscriptions.push(
-          await watchPurges(parts, bus),
-          await watchWorkspacePurges(parts, bus),
-          await watchLeavers({ ...parts, departures }, bus),
-          await watchLateAgents({ ...parts, departures }, bus),
-          await watchLeavingApprovers(parts, bus),
-          await watchPurgedResources(parts, bus),
-          await watchReclaimedAccounts(parts, bus),
-        );
-      },
-      close: async () => {
-        unwatch();
-        for (const subscription of subscriptions.splice(0)) await subscription.close();
-        await erasure.close();
-        await approvals.close();
-        await removals.close();
-        await probes.close();
-        await agentRemovals.close();
-        await queue.close();
-        await deliveries.close();
-        await settlements.close();
-        await parts.guard.close();
-        await parts.models.close();
-        await parts.mcpGuard.close();
-        await parts.schemas.close();
-        await parts.skillFiles.close();
-      },
+      runs: [
+        parts.skillFiles,
+        parts.schemas,
+        parts.mcpGuard,
+        parts.models,
+        parts.guard,
+        settings.runWorkers > 0 ? queue : { close: () => queue.close() },
+        removals,
+        approvals,
+        probes,
+        deliveries,
+        settlements,
+        createErasure(parts),
+        agentRemovals,
+        { close: broadcastRuns(store, bus) },
+      ],
+      consume: () => [
+        watchPurges(parts, bus),
+        watchWorkspacePurges(parts, bus),
+        watchLeavers({ ...parts, departures }, bus),
+        watchLateAgents({ ...parts, departures }, bus),
+        watchLeavingApprovers(parts, bus),
+        watchPurgedResources(parts, bus),
+        watchReclaimedAccounts(parts, bus),
+      ],
     };
   },
 });

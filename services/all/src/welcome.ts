@@ -18,31 +18,29 @@ export const welcome = defineService({
     const settings = host.settings(welcomeConfig);
     const { publicUrl, ownerEmail, ownerPassword = '', sample } = settings;
     const auth = host.client(contracts.auth);
-    return {
-      implementations: [],
-      begin: async () => {
-        const disclosure = disclosureOf(settings, host.dataDir);
-        await untilServed(() =>
-          host.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, host.systemCall()),
-        );
-        const request = {
-          email: ownerEmail,
-          name: 'Owner',
-          scopes: [...KNOWN_SCOPES],
-          password: ownerPassword,
-          withoutKey: disclosure.file === undefined && !disclosure.prints,
-        };
-        const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS)).catch(reportRefusedSetting);
-        // The credentials are shown at once: whoever ends the process before the sample exists still needs them.
-        if (made.created) disclose(made, publicUrl, disclosure);
-        // Everything works without it, so a machine that is too busy for it must not end the process.
-        if (made.created && sample) {
-          await fillSample(host, made).catch((error) => host.log.warn('sample.incomplete', { error }));
-        }
-        // The addresses come last, because people and scripts take them as the sign that the process is ready.
-        console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
-      },
+    const begin = async (): Promise<void> => {
+      const disclosure = disclosureOf(settings, host.dataDir);
+      await untilServed(() =>
+        host.client(contracts.index).countResources({ workspaceIds: [], readableIds: [] }, host.systemCall()),
+      );
+      const request = {
+        email: ownerEmail,
+        name: 'Owner',
+        scopes: [...KNOWN_SCOPES],
+        password: ownerPassword,
+        withoutKey: disclosure.file === undefined && !disclosure.prints,
+      };
+      const made = await auth.bootstrap(request, host.systemCall(BOOTSTRAP_MS)).catch(reportRefusedSetting);
+      // The credentials are shown at once: whoever ends the process before the sample exists still needs them.
+      if (made.created) disclose(made, publicUrl, disclosure);
+      // Everything works without it, so a machine that is too busy for it must not end the process.
+      if (made.created && sample) {
+        await fillSample(host, made).catch((error) => host.log.warn('sample.incomplete', { error }));
+      }
+      // The addresses come last, because people and scripts take them as the sign that the process is ready.
+      console.log(`Commonplace  ${publicUrl}\nDocs         ${publicUrl}/docs`);
     };
+    return { implementations: [], runs: [{ begin }] };
   },
 });
 

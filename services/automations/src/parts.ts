@@ -6,7 +6,7 @@ import type { Envelope } from '@commonplace/kit/secrets';
 import type { Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import type { MembershipCache } from '@commonplace/platform/memberships';
-import type { Clients, Implementation } from '@commonplace/platform/runtime';
+import type { Clients } from '@commonplace/platform/runtime';
 import type { Settings } from './config.js';
 
 /** The contracts that this service calls. */
@@ -45,11 +45,4 @@ export interface Shared {
   readonly now: () => number;
   /** Returns the options of a call that the system makes itself. */
   systemCall(timeoutMs?: number): CallOptions;
-}
-
-/** A part of this service with its own handlers and background work. */
-export interface Feature {
-  readonly implementations: readonly Implementation[];
-  begin(): Promise<void>;
-  close(): Promise<void>;
 }

@@ -2,11 +2,11 @@ import { createEnvelope } from '@commonplace/kit/secrets';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
-import { defineService, openClients, type ServiceModule } from '@commonplace/platform/runtime';
+import { defineService, openClients, type ServiceModule, type StartedModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { openDefinitions } from './definitions/open.js';
 import { migrations } from './migrations.js';
-import { type Feature, PEERS, type Shared } from './parts.js';
+import { PEERS, type Shared } from './parts.js';
 import { openRuns } from './runs/engine/open.js';
 import { openRunsOfAutomations } from './runs/queued.js';
 import { openSchedules } from './schedules/open.js';
@@ -39,7 +39,7 @@ export function createAutomations(clock?: () => number): ServiceModule {
       };
       const definitions = await openDefinitions(shared, await openRunsOfAutomations(shared));
       const runs = await openRuns(shared);
-      const features: Feature[] = [
+      const features: StartedModule[] = [
         await openWorkItems(shared),
         runs,
         await openTriggers(shared),
@@ -53,13 +53,8 @@ export function createAutomations(clock?: () => number): ServiceModule {
           { contract: contracts.automations, handlers: { ...definitions, ...runs.handlers } },
           ...features.flatMap(({ implementations }) => implementations),
         ],
-        begin: async () => {
-          for (const feature of features) await feature.begin();
-        },
-        close: async () => {
-          for (const feature of features.reverse()) await feature.close();
-          await shared.guard.close();
-        },
+        runs: [shared.guard, ...features.flatMap(({ runs = [] }) => runs)],
+        consume: () => features.flatMap(({ consume }) => consume?.() ?? []),
       };
     },
   });

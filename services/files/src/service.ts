@@ -1,4 +1,3 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
 import { createMembershipCache } from '@commonplace/platform/memberships';
 import { openOutgoingGuard } from '@commonplace/platform/outgoing';
@@ -95,13 +94,9 @@ export const files = defineService({
     const importParts = await openImportParts({ ...uploadParts, imports }, host, memberships);
     const sweeperParts = { ...sweepParts, ...uploadParts };
     const uploads = createUploadHandlers(uploadParts);
-    const sweeper = createSweeper(sweeperParts);
-    const unwatch = broadcastImports(store, host.bus);
     const importQueue = await openImportQueue(importParts);
     const removals = await openRemovalQueue(importParts);
     const archives = await openArchiveQueue(archiveParts);
-    const archiveExpiry = createArchiveExpiry(archiveParts);
-    let subscriptions: readonly Subscription[] = [];
     return {
       implementations: [
         implement(contracts.files, createFileHandlers(uploadParts)),
@@ -111,30 +106,21 @@ export const files = defineService({
         implement(contracts.archives, createArchiveHandlers(archiveParts)),
         implement(contracts.fileTexts, createFileTextHandlers(textParts)),
       ],
-      begin: async () => {
-        sweeper.begin();
-        await uploadQueue.begin();
-        await removals.begin();
-        if (settings.importWorkers > 0) await importQueue.begin();
-        await archives.begin();
-        archiveExpiry.begin();
-        subscriptions = await Promise.all([forgetPurged(sweeperParts, host.bus), watchPurges(importParts, host.bus)]);
-      },
-      close: async () => {
-        unwatch();
-        for (const subscription of subscriptions) await subscription.close();
-        await importQueue.close();
-        await removals.close();
-        await uploads.close();
-        await sweeper.close();
-        await uploadQueue.close();
-        await archives.close();
-        await archiveExpiry.close();
-        await media.close();
-        await background.close();
-        await guard.close();
-        await sweepParts.bytes.close();
-      },
+      runs: [
+        sweepParts.bytes,
+        guard,
+        background,
+        media,
+        createSweeper(sweeperParts),
+        uploadQueue,
+        uploads,
+        removals,
+        settings.importWorkers > 0 ? importQueue : { close: () => importQueue.close() },
+        archives,
+        createArchiveExpiry(archiveParts),
+        { close: broadcastImports(store, bus) },
+      ],
+      consume: () => [forgetPurged(sweeperParts, bus), watchPurges(importParts, bus)],
     };
   },
 });

@@ -1,10 +1,10 @@
 import { createTokenSigner } from '@commonplace/kit/auth';
 import { ConfigError } from '@commonplace/kit/config';
-import type { Subscription } from '@commonplace/kit/events';
 import { loadWhenIdle } from '@commonplace/kit/library';
 import { createStoredLimit, usageCollection } from '@commonplace/kit/limits';
 import { createPasswords } from '@commonplace/kit/passwords';
 import { createEnvelope } from '@commonplace/kit/secrets';
+import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { openMailer } from '@commonplace/platform/mail';
 import { createMembershipCache } from '@commonplace/platform/memberships';
@@ -44,6 +44,19 @@ import { CODE_ATTEMPT_FACTORS, createMailThrottle, createThrottle, PASSWORD_ATTE
 
 const HOUR_MS = 3_600_000;
 
+const RECORDS = {
+  users: userCollection,
+  apiKeys: apiKeyCollection,
+  keyHolders: keyHolderCollection,
+  identities: identityCollection,
+  sessionRecords: sessionCollection,
+  secondFactors: secondFactorCollection,
+  passkeys: passkeyCollection,
+  tokens: oneTimeTokenCollection,
+  activities: activityCollection,
+  usages: usageCollection('limits'),
+};
+
 export const identity = defineService({
   name: 'identity',
   config,
@@ -54,32 +67,25 @@ export const identity = defineService({
   start: (host) => startIdentity(host),
 });
 
-/** Starts the service. `now` returns epoch milliseconds; tests pass their own clock. */
+/** Starts the service. Tests pass their own clock, which returns epoch milliseconds, and `settle` background writes. */
 export async function startIdentity(
   host: Host<typeof contracts.directory>,
   now: () => number = Date.now,
-): Promise<StartedModule> {
+): Promise<StartedModule & { settle(): Promise<void> }> {
   const settings = host.settings(config);
   const { store, log } = host;
-  const users = await store.collection(userCollection);
-  const apiKeys = await store.collection(apiKeyCollection);
-  const keyHolders = await store.collection(keyHolderCollection);
-  const identities = await store.collection(identityCollection);
-  const sessionRecords = await store.collection(sessionCollection);
-  const secondFactors = await store.collection(secondFactorCollection);
-  const passkeys = await store.collection(passkeyCollection);
-  const tokenRecords = await store.collection(oneTimeTokenCollection);
-
+  const records = await openCollections(store, RECORDS);
+  const { users, apiKeys, identities, secondFactors, usages } = records;
   const directory = host.client(contracts.directory);
   const memberships = await createMembershipCache(directory, host.bus);
   const keys = deriveKeys(settings.secrets);
   const background = createBackground(log);
   const audit = createCredentialAudit({ store, log, now });
-  const activity = createActivity({ store, records: await store.collection(activityCollection), background, now });
+  const activity = createActivity({ store, records: records.activities, background, now });
   const homes = createHomes({ store, users, directory, log });
   const life = { idleMs: settings.sessionIdleHours * HOUR_MS, absoluteMs: settings.sessionDays * 24 * HOUR_MS };
   const { sessionsPerPerson: perPerson } = settings;
-  const sessions = createSessions({ store, records: sessionRecords, keys, life, perPerson, background, now });
+  const sessions = createSessions({ store, records: records.sessionRecords, keys, life, perPerson, background, now });
   const { smtpUrl, mailFrom, publicUrl } = settings;
   const envelope = createEnvelope(keys.envelope);
   const mailer = await openMailer({ service: 'identity', store, log, now, smtpUrl, mailFrom, publicUrl, envelope });
@@ -92,20 +98,15 @@ export async function startIdentity(
     apiKey: createKeyReader({ store, keys: apiKeys, users, memberships, peppers, background, audit, now }),
     bearer: createBearerReader(settings.oidcIssuers, homes, { store, users, identities, directory, now }),
   });
-  const usages = await store.collection(usageCollection('limits'));
   const limits = createStoredLimit({ store, records: usages, now });
   // Attempts share network and account claims in any combination, so that all of them go through one queue.
   const tryLimits = createStoredLimit({ store, records: usages, now, oneQueue: true });
   const { signUpsPerNetwork: perNetwork, signUpsPerHour: perHour, ipv6Prefix, signInTries: tries } = settings;
   const parts = {
+    ...records,
     settings,
     log,
     store,
-    users,
-    apiKeys,
-    keyHolders,
-    identities,
-    sessionRecords,
     directory,
     memberships,
     reach: createReach(memberships, directory),
@@ -116,13 +117,11 @@ export async function startIdentity(
     signUpLimit: settings.unlimited ? NO_SIGN_UP_LIMIT : createSignUpLimit(limits, { perNetwork, perHour, ipv6Prefix }),
     throttle: createThrottle(tryLimits, { name: 'password', tries, ipv6Prefix, factors: PASSWORD_ATTEMPT_FACTORS }),
     codeThrottle: createThrottle(tryLimits, { name: 'code', tries, ipv6Prefix, factors: CODE_ATTEMPT_FACTORS }),
-    secondFactors,
-    passkeys,
     envelope,
     mailThrottle: createMailThrottle(tryLimits, settings.mailRequests, ipv6Prefix),
     mailer,
     mails: createMails(publicUrl),
-    oneTimeTokens: createOneTimeTokens(tokenRecords, keys.oneTimeTokens, now),
+    oneTimeTokens: createOneTimeTokens(records.tokens, keys.oneTimeTokens, now),
     sessionLife: life,
     sessions,
     credentials,
@@ -133,8 +132,6 @@ export async function startIdentity(
     now,
   };
 
-  const housekeeping = createHousekeeping({ store, secondFactors, envelope, apiKeys, limits, log, now });
-  let members: Subscription | undefined;
   return {
     implementations: [
       implement(contracts.account, createAccountHandlers(parts)),
@@ -142,26 +139,17 @@ export async function startIdentity(
       implement(contracts.apiKeys, createApiKeyHandlers(parts)),
       implement(contracts.auth, createAuthHandlers(parts)),
     ],
-    async begin() {
-      members = await watchOrgMembers({
-        bus: host.bus,
-        store,
-        apiKeys,
-        directory,
-        systemCall: () => host.systemCall(),
-      });
-      housekeeping.begin();
-      await mailer.begin();
-    },
-    async drain() {
-      await members?.close();
-      await housekeeping.close();
-      await mailer.close();
-    },
-    close: async () => {
+    runs: [
+      breached,
+      { close: background.settle },
+      audit,
+      createHousekeeping({ store, secondFactors, envelope, apiKeys, limits, log, now }),
+      mailer,
+    ],
+    consume: () => [watchOrgMembers({ bus: host.bus, store, apiKeys, directory, systemCall: () => host.systemCall() })],
+    async settle() {
       await audit.close();
       await background.settle();
-      await breached.close();
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { Subscription } from '@commonplace/kit/events';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
@@ -86,7 +85,6 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
           countsOf: (conversationId, context) => access.getCounts({ conversationId }, context),
         },
       });
-      let subscriptions: readonly Subscription[] = [];
       return {
         implementations: [
           implement(contracts.notifications, createNotificationHandlers(parts)),
@@ -96,32 +94,16 @@ export function createMessaging(now: () => number = Date.now): ServiceModule {
           implement(contracts.conversationAccess, access),
           implement(contracts.eventStreams, events.handlers),
         ],
-        begin: async () => {
-          subscriptions = await Promise.all([
-            watchEvents(parts, host.bus),
-            watchPurges({ ...parts, streamed: events.records }, host.bus),
-            watchAudited(parts, host.bus),
-            watchMessages(parts, host.bus),
-            watchLeavers(parts, host.bus),
-            watchLateMembers(parts, host.bus),
-          ]);
-          await parts.mailer.begin();
-          await retention.begin();
-          await removals.begin();
-          await mentionRuns.begin();
-          await events.begin();
-        },
-        drain: async () => {
-          for (const subscription of subscriptions) await subscription.close();
-          await events.drain();
-        },
-        close: async () => {
-          await events.close();
-          await mentionRuns.close();
-          await removals.close();
-          await retention.close();
-          await parts.mailer.close();
-        },
+        runs: [parts.mailer, retention, removals, mentionRuns, ...events.runs],
+        consume: () => [
+          watchEvents(parts, host.bus),
+          watchPurges({ ...parts, streamed: events.records }, host.bus),
+          watchAudited(parts, host.bus),
+          watchMessages(parts, host.bus),
+          watchLeavers(parts, host.bus),
+          watchLateMembers(parts, host.bus),
+          ...events.consume(),
+        ],
       };
     },
   });

@@ -1,4 +1,3 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService, implement } from '@commonplace/platform/runtime';
 import { createCommentHandlers } from './comments/handlers/comments.js';
@@ -40,8 +39,6 @@ export const resources = defineService({
     const features = await openFeatures(host, host.settings(config));
     const { tree, sharing, tags, comments, snapshots, forms, publications, copies, templates, transfer } = features;
     const { planner, runner, fileAttempts, domainQueue } = features;
-    const retention = createRetention({ ...snapshots, passwordTries: publications.passwordTries });
-    let subscriptions: readonly Subscription[] = [];
     return {
       implementations: [
         implement(contracts.resources, createResourceHandlers(tree)),
@@ -75,32 +72,24 @@ export const resources = defineService({
         ),
         implement(contracts.treeImports, createTreeImportHandlers(transfer)),
       ],
-      begin: async () => {
-        await runner.begin();
-        await fileAttempts.begin();
-        await forms.forms.deliveries.begin();
-        retention.begin();
-        await domainQueue.begin();
-        subscriptions = await Promise.all([
-          followMembers(sharing, host.bus),
-          followLateGrants(sharing, host.bus),
-          followGroups(sharing, host.bus),
-          watchPurges(templates, host.bus),
-        ]);
-      },
-      close: async () => {
-        await retention.close();
-        await domainQueue.close();
-        for (const subscription of subscriptions) await subscription.close();
-        await fileAttempts.close();
-        await runner.close();
-        await snapshots.deriver.close();
-        await planner.close();
-        await forms.forms.deliveries.close();
-        await forms.forms.guard.close();
-        await features.certificateGuard.close();
-        await features.breakGlass.close();
-      },
+      runs: [
+        features.breakGlass,
+        features.certificateGuard,
+        forms.forms.guard,
+        planner,
+        snapshots.deriver,
+        runner,
+        fileAttempts,
+        forms.forms.deliveries,
+        createRetention({ ...snapshots, passwordTries: publications.passwordTries }),
+        domainQueue,
+      ],
+      consume: () => [
+        followMembers(sharing, host.bus),
+        followLateGrants(sharing, host.bus),
+        followGroups(sharing, host.bus),
+        watchPurges(templates, host.bus),
+      ],
     };
   },
 });

@@ -1,4 +1,3 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService, type Host, implement, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
@@ -56,9 +55,7 @@ async function start(host: SearchHost, open: OpenEmbedders): ReturnType<ServiceM
   const rebuilds = await openRebuilds(host, indexer);
   const usage = createUsageRecorder({ metering: host.client(contracts.metering), systemCall, log });
   const embedQuery = createQueryEmbedder(embedders && (() => embedding?.serving()), embeddingsQueryMs);
-  let subscription: Subscription | undefined;
   let built: Promise<void> | undefined;
-  let unobserve = () => {};
   return {
     implementations: [
       implement(contracts.search, createSearchHandlers({ index, resources, embedQuery, usage })),
@@ -66,32 +63,37 @@ async function start(host: SearchHost, open: OpenEmbedders): ReturnType<ServiceM
       implement(contracts.embeddingModels, createEmbeddingModelHandlers(embedders)),
       upkeep.implementation(indexer),
     ],
-    begin: async () => {
-      built = indexer.ensureBuilt(stop.signal);
-      const consumer = { consumer: CONSUMER, types: INDEXED_EVENTS, batch: indexBatch };
-      unobserve = observeIndexLag(indexer);
-      subscription = await bus.subscribe(consumer, (events) => indexer.handle(events));
-      upkeep.begin(indexer);
-      await rebuilds.begin();
-      if (embedders === undefined) return;
-      const { current: embedder, former } = embedders;
-      embedding = startEmbedding({
-        ...{ index, embedder, former, chunkTokens, log },
-        count: (tenant, counted, model) =>
-          usage.add({ tenant, workspaceId: tenant, feature: 'embedding', model }, counted),
-      });
-    },
-    close: async () => {
-      stop.abort();
-      unobserve();
-      await subscription?.close();
-      await upkeep.close();
-      await rebuilds.close();
-      await embedding?.close();
-      await built;
-      await usage.close();
-      await embedders?.close();
-      await index.close();
-    },
+    runs: [
+      index,
+      { close: embedders?.close },
+      usage,
+      {
+        begin() {
+          built = indexer.ensureBuilt(stop.signal);
+        },
+        drain: () => stop.abort(),
+        close: () => built,
+      },
+      { close: observeIndexLag(indexer) },
+      {
+        begin() {
+          if (embedders === undefined) return;
+          const { current: embedder, former } = embedders;
+          embedding = startEmbedding({
+            ...{ index, embedder, former, chunkTokens, log },
+            count: (tenant, counted, model) =>
+              usage.add({ tenant, workspaceId: tenant, feature: 'embedding', model }, counted),
+          });
+        },
+        close: () => embedding?.close(),
+      },
+      { begin: () => upkeep.begin(indexer), close: upkeep.close },
+      rebuilds,
+    ],
+    consume: () => [
+      bus.subscribe({ consumer: CONSUMER, types: INDEXED_EVENTS, batch: indexBatch }, (events) =>
+        indexer.handle(events),
+      ),
+    ],
   };
 }

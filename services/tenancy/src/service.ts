@@ -1,11 +1,10 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { contracts } from '@commonplace/platform/contracts';
 import { defineService, implement, openClients, type ServiceModule } from '@commonplace/platform/runtime';
 import { config } from './config.js';
 import { createCreditHandlers } from './credits/handlers/credits.js';
 import { createMeteringHandlers } from './credits/handlers/metering.js';
 import { watchImports } from './credits/jobs/imports.js';
-import { openCreditJobs } from './credits/jobs/index.js';
+import { openCreditQueues } from './credits/jobs/index.js';
 import { openCreditParts } from './credits/parts.js';
 import { createConnectorHandlers } from './handlers/connectors.js';
 import { createDirectoryHandlers } from './handlers/directory.js';
@@ -39,9 +38,7 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
         clock,
       });
       const credits = await openCreditParts(parts);
-      const creditJobs = await openCreditJobs(credits);
-      const purge = createPurge(parts);
-      let subscriptions: readonly Subscription[] = [];
+      const creditQueues = await openCreditQueues(credits);
       return {
         implementations: [
           implement(contracts.orgs, { ...createOrgHandlers(parts), ...createOrgMemberHandlers(parts) }),
@@ -56,27 +53,14 @@ export function createTenancy(clock: () => number = Date.now): ServiceModule {
           implement(contracts.credits, createCreditHandlers(credits)),
           implement(contracts.metering, createMeteringHandlers(credits)),
         ],
-        begin: async () => {
-          subscriptions = await Promise.all([
-            watchPurgedItems(parts, host.bus),
-            watchLeavers(parts, host.bus),
-            watchEndedGroups(parts, host.bus),
-            watchReclaimedAccounts(parts, host.bus),
-            watchImports(credits, host.bus),
-          ]);
-          purge.begin();
-          await parts.mailer.begin();
-          await creditJobs.begin();
-        },
-        drain: async () => {
-          for (const subscription of subscriptions) await subscription.close();
-        },
-        close: async () => {
-          await purge.close();
-          await creditJobs.close();
-          await parts.mailer.close();
-          await parts.guard.close();
-        },
+        runs: [parts.guard, createPurge(parts), parts.mailer, ...creditQueues],
+        consume: () => [
+          watchPurgedItems(parts, host.bus),
+          watchLeavers(parts, host.bus),
+          watchEndedGroups(parts, host.bus),
+          watchReclaimedAccounts(parts, host.bus),
+          watchImports(credits, host.bus),
+        ],
       };
     },
   });

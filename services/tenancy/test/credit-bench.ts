@@ -16,7 +16,7 @@ import {
 import { grantCredits } from '../src/credits/commands/grant.js';
 import { availableOf, type GrantKind } from '../src/credits/domain/book.js';
 import { createMeteringHandlers } from '../src/credits/handlers/metering.js';
-import { type CreditJobs, openCreditJobs } from '../src/credits/jobs/index.js';
+import { openCreditQueues } from '../src/credits/jobs/index.js';
 import type { CreditParts } from '../src/credits/parts.js';
 import { CREDIT_RECORDS, type LedgerRecord } from '../src/credits/records.js';
 import { createOrgMembers, orgMemberCollection } from '../src/stores/org-members.js';
@@ -27,7 +27,7 @@ import { createWorkspaces, workspaceCollection } from '../src/stores/workspaces.
 /** One process that meters, on a store that others may use as well. */
 export interface Replica {
   readonly parts: CreditParts;
-  readonly jobs: CreditJobs;
+  readonly queues: Awaited<ReturnType<typeof openCreditQueues>>;
   reserve(step: number, amount: string, ttlMs?: number): ReturnType<Client<MeteringService>['reserveCredits']>;
   settle(step: number, credits: string): ReturnType<Client<MeteringService>['settleUsage']>;
   release(step: number): ReturnType<Client<MeteringService>['releaseReservation']>;
@@ -81,7 +81,7 @@ export async function openReplica(store: Store, clock: Clock, person: Person, me
   });
   return {
     parts,
-    jobs: await openCreditJobs(parts),
+    queues: await openCreditQueues(parts),
     reserve: (step, amount, ttlMs = 60_000) =>
       client.reserveCredits(
         ReserveCreditsRequest.fromPartial({ key: keyOf(step), tenant: person.tenant, amount, ttlMs, attribution }),

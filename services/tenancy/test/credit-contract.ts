@@ -151,7 +151,7 @@ export function creditContract(name: string, open: () => Promise<CreditHarness>)
 }
 
 async function closeAll(replicas: readonly Replica[]): Promise<void> {
-  for (const { jobs } of replicas) await jobs.close();
+  for (const { queues } of replicas) for (const queue of queues) await queue.close();
 }
 
 /** Reserves credits, and retries after lost races, as callers do. Returns whether the reservation succeeded. */
@@ -200,7 +200,7 @@ async function run(replica: Replica, clock: Clock, one: Step): Promise<boolean> 
       return true;
     case 'advance':
       clock.ms += one.ms;
-      await replica.jobs.runDue();
+      for (const queue of replica.queues) await queue.runDue();
       return true;
   }
 }

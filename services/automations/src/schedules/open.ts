@@ -1,5 +1,4 @@
 import { AppError, isPassing as isUnavailable, LimitReached } from '@commonplace/kit/errors';
-import type { Subscription } from '@commonplace/kit/events';
 import { openQueue, type Queue } from '@commonplace/kit/jobs';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import {
@@ -14,8 +13,8 @@ import {
 } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
 import { openDepartures } from '@commonplace/platform/departures';
-import { implement } from '@commonplace/platform/runtime';
-import type { Feature, Shared } from '../parts.js';
+import { implement, type StartedModule } from '@commonplace/platform/runtime';
+import type { Shared } from '../parts.js';
 import { cancelAgentRun, giveUpFire, startAgentRun } from './agent-run.js';
 import {
   removeSchedule,
@@ -60,31 +59,31 @@ async function openScheduleParts(shared: Shared): Promise<ScheduleParts> {
   };
 }
 
-export async function openSchedules(shared: Shared): Promise<Feature> {
+export async function openSchedules(shared: Shared): Promise<StartedModule> {
   const parts = await openScheduleParts(shared);
+  const { bus } = shared;
   const zones = await shared.store.collection(tzCollection);
-  const queues = [await openPlanQueue(parts), await openFireQueue(parts)] as const;
-  let subscriptions: Subscription[] = [];
   return {
     implementations: [implement(contracts.schedules, createScheduleHandlers(parts))],
-    async begin() {
-      await replanForNewZones(parts, zones);
-      await planSchedulesThatAreOver(parts, zones);
-      subscriptions = [
-        await watchRunEnds(parts, shared.bus),
-        await watchWorkspaces(parts, shared.bus),
-        await watchOrgs(parts, shared.bus),
-        await watchLeavers(parts, shared.bus),
-        await watchAgents(parts, shared.bus),
-        await watchAutomations(parts, shared.bus),
-        await watchPurges(parts, shared.bus),
-      ];
-      for (const queue of queues) await queue.begin();
-    },
-    async close() {
-      await Promise.all(subscriptions.map((subscription) => subscription.close()));
-      await Promise.all(queues.map((queue) => queue.close()));
-    },
+    runs: [
+      {
+        async begin() {
+          await replanForNewZones(parts, zones);
+          await planSchedulesThatAreOver(parts, zones);
+        },
+      },
+      await openPlanQueue(parts),
+      await openFireQueue(parts),
+    ],
+    consume: () => [
+      watchRunEnds(parts, bus),
+      watchWorkspaces(parts, bus),
+      watchOrgs(parts, bus),
+      watchLeavers(parts, bus),
+      watchAgents(parts, bus),
+      watchAutomations(parts, bus),
+      watchPurges(parts, bus),
+    ],
   };
 }
 

@@ -3,7 +3,7 @@ import { fingerprint, newId } from '@commonplace/kit/id';
 import type { CallContext, Handlers } from '@commonplace/kit/rpc';
 import type { Collection } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
-import { implement } from '@commonplace/platform/runtime';
+import { implement, type StartedModule } from '@commonplace/platform/runtime';
 import type { AutomationHookService } from '@commonplace/proto/automations/v1/automation_service.js';
 import { AutomationInactive, PayloadTooLarge } from '../definitions/errors.js';
 import { hashHookToken, isHookToken } from '../definitions/hook-token.js';
@@ -11,7 +11,7 @@ import { type AutomationRecord, automationCollection } from '../definitions/reco
 import { hookSecretOwner } from '../definitions/secrets.js';
 import { CHAIN_HEADER, isLoop, readChain } from '../domain/chain.js';
 import { isHidden } from '../hidden-workspaces.js';
-import type { Feature, Shared } from '../parts.js';
+import type { Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
 import { type RunRecords, startRun } from '../runs/start.js';
 import { DELIVERY_KEPT_MS, type HookDeliveryRecord, hookDeliveryCollection } from './hook-records.js';
@@ -30,7 +30,7 @@ interface HookParts extends Pick<Shared, 'envelope' | 'memberships' | 'now' | 'p
 }
 
 /** Opens the endpoint through which other systems start automations. */
-export async function openHooks(shared: Shared): Promise<Feature> {
+export async function openHooks(shared: Shared): Promise<StartedModule> {
   const { store, envelope, memberships, now, peers, systemCall, settings } = shared;
   const runs = await store.collection(runCollection);
   const parts: HookParts = {
@@ -39,8 +39,7 @@ export async function openHooks(shared: Shared): Promise<Feature> {
     deliveries: await store.collection(hookDeliveryCollection),
     records: { runs, lanes: await store.collection(laneCollection), settings },
   };
-  const implementations = [implement(contracts.automationHooks, createHookHandlers(parts))];
-  return { implementations, begin: async () => {}, close: async () => {} };
+  return { implementations: [implement(contracts.automationHooks, createHookHandlers(parts))] };
 }
 
 /**

@@ -1,7 +1,7 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { openDepartures } from '@commonplace/platform/departures';
+import type { StartedModule } from '@commonplace/platform/runtime';
 import { automationCollection, definitionCollection } from '../definitions/records.js';
-import type { Feature, Shared } from '../parts.js';
+import type { Shared } from '../parts.js';
 import { laneCollection, runCollection } from '../runs/records.js';
 import { ActiveTriggers } from './active.js';
 import { watchTriggers } from './consumer.js';
@@ -11,7 +11,7 @@ import { watchPurges } from './purge.js';
 import { type StartParts, startRuns } from './start-runs.js';
 
 /** Opens the feature that starts automations on events, and that follows changes of tenants and their members. */
-export async function openTriggers(shared: Shared): Promise<Feature> {
+export async function openTriggers(shared: Shared): Promise<StartedModule> {
   const { store, bus, settings } = shared;
   const automations = await store.collection(automationCollection);
   const definitions = await store.collection(definitionCollection);
@@ -24,23 +24,14 @@ export async function openTriggers(shared: Shared): Promise<Feature> {
   const turns = await openContentTurns({ ...shared, start: (events) => startRuns(parts, events) });
   const departures = await openDepartures(store, shared.now);
   const followed: FollowParts = { ...shared, automations, definitions, departures };
-  let subscriptions: readonly Subscription[] = [];
   return {
     implementations: [],
-    async begin() {
-      await active.begin();
-      await turns.begin();
-      subscriptions = await Promise.all([
-        watchTriggers({ ...parts, store, turns: turns.collection }, bus),
-        watchLeavers(followed, bus),
-        watchLateAutomations(followed, bus),
-        watchPurges(store, bus),
-      ]);
-    },
-    async close() {
-      for (const subscription of subscriptions) await subscription.close();
-      await turns.close();
-      await active.close();
-    },
+    runs: [active, turns],
+    consume: () => [
+      watchTriggers({ ...parts, store, turns: turns.collection }, bus),
+      watchLeavers(followed, bus),
+      watchLateAutomations(followed, bus),
+      watchPurges(store, bus),
+    ],
   };
 }

@@ -1,10 +1,9 @@
 import { LimitReached } from '@commonplace/kit/errors';
-import type { Subscription } from '@commonplace/kit/events';
 import { createQuota, quotaCollection } from '@commonplace/kit/quota';
 import { openCollections } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
-import { implement } from '@commonplace/platform/runtime';
-import type { Feature, Shared } from '../parts.js';
+import { implement, type StartedModule } from '@commonplace/platform/runtime';
+import type { Shared } from '../parts.js';
 import { createWorkItemHandlers } from './handlers.js';
 import { NumberSource } from './numbers.js';
 import { WORK_ITEM_RECORDS, type WorkItemParts } from './parts.js';
@@ -13,7 +12,7 @@ import { followRuns } from './run-links.js';
 import { openRunStartQueue } from './run-starts.js';
 
 /** Opens the feature of work items: endpoints, starts of runs for assignments, and removals in the background. */
-export async function openWorkItems(shared: Shared): Promise<Feature> {
+export async function openWorkItems(shared: Shared): Promise<StartedModule> {
   const { store, settings } = shared;
   const records = await openCollections(store, WORK_ITEM_RECORDS);
   const parts: WorkItemParts = {
@@ -27,20 +26,9 @@ export async function openWorkItems(shared: Shared): Promise<Feature> {
       refuse: (limit) => LimitReached({ limit, what: 'work items in one workspace' }),
     }),
   };
-  const starts = await openRunStartQueue(parts);
-  const removals = await openItemRemovalQueue(parts);
-  const subscriptions: Subscription[] = [];
   return {
     implementations: [implement(contracts.workItems, createWorkItemHandlers(parts))],
-    async begin() {
-      await starts.begin();
-      await removals.begin();
-      subscriptions.push(await followRuns(parts, shared.bus));
-    },
-    async close() {
-      for (const subscription of subscriptions.splice(0)) await subscription.close();
-      await starts.close();
-      await removals.close();
-    },
+    runs: [await openRunStartQueue(parts), await openItemRemovalQueue(parts)],
+    consume: () => [followRuns(parts, shared.bus)],
   };
 }

@@ -19,7 +19,7 @@ import {
 } from '@commonplace/kit/rpc';
 import type { Store } from '@commonplace/kit/store';
 import { contracts } from '@commonplace/platform/contracts';
-import type { Host } from '@commonplace/platform/runtime';
+import { type Host, lifecycleOf } from '@commonplace/platform/runtime';
 import { clientOfCallers } from '@commonplace/platform/testing';
 import type { AccountSecurityService } from '@commonplace/proto/identity/v1/account_security_service.js';
 import type { AccountService } from '@commonplace/proto/identity/v1/account_service.js';
@@ -105,14 +105,15 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
       const methods = await serveMethods(contract, handlers as Handlers<unknown>, parts);
       for (const [path, method] of methods) served.set(path, method);
     }
-    await started.begin?.();
-    return started;
+    const lifecycle = lifecycleOf(started);
+    await lifecycle.begin();
+    return { ...lifecycle, settle: started.settle };
   };
 
   let running = await start(given);
   const stop = async () => {
-    await running.drain?.();
-    await running.close?.();
+    await running.drain();
+    await running.close();
   };
   return {
     auth,
@@ -133,7 +134,7 @@ export async function openHarness(given: NodeJS.ProcessEnv = {}): Promise<Harnes
       const { token } = await auth.authenticate(request, call());
       return { token, caller: await verifyCaller(token) };
     },
-    settle: async () => running.close?.(),
+    settle: () => running.settle(),
     async restart(env) {
       await stop();
       running = await start(env);

@@ -1,9 +1,10 @@
-import type { EventBus, Subscription } from '@commonplace/kit/events';
+import type { EventBus } from '@commonplace/kit/events';
 import type { Log } from '@commonplace/kit/log';
 import type { CallOptions, Client, Handlers } from '@commonplace/kit/rpc';
 import type { Collection, Store, StoredRecord } from '@commonplace/kit/store';
 import type { MembershipCache } from '@commonplace/platform/memberships';
 import { SOURCES } from '@commonplace/platform/public-events';
+import type { StartedModule } from '@commonplace/platform/runtime';
 import type { EventStreamService } from '@commonplace/proto/messaging/v1/event_stream_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { DirectoryService } from '@commonplace/proto/tenancy/v1/directory_service.js';
@@ -36,14 +37,10 @@ interface EventParts {
   now(): number;
 }
 
-interface EventStreams {
+interface EventStreams extends Required<Pick<StartedModule, 'runs' | 'consume'>> {
   readonly handlers: Handlers<EventStreamService>;
   /** The collections whose records name a tenant, for purges. */
   readonly records: readonly Collection<StoredRecord>[];
-  begin(): Promise<void>;
-  /** Stops consuming events. */
-  drain(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** Maximum number of events that one unit of work appends. */
@@ -62,31 +59,23 @@ export async function openEventStreams(given: EventParts): Promise<EventStreams>
   const checks = new ReaderChecks(given);
   const parts: WatchParts = { ...given, streamEvents, eventLog, tail, memberChanges, checks };
   const due = new DueContents({ log, store, now, appendDue: () => eventLog.appendDue() });
-  let subscriptions: readonly Subscription[] = [];
   return {
     records: [streamEvents, readTenants, contentThrottles] as unknown as readonly Collection<StoredRecord>[],
     handlers: {
       listEvents: (request, context) => listEvents(parts, request, context),
       watchEvents: (request, context) => watchEvents(parts, request, context),
     },
-    async begin() {
-      const options = {
-        ...{ consumer: 'messaging.events', types: Object.keys(SOURCES), batch: BATCH },
-        // Events from before the first start have no readers.
-        from: 'now',
-      } as const;
-      subscriptions = await Promise.all([
-        bus.subscribe(options, (events) => eventLog.append(events)),
-        memberChanges.watch(bus),
-      ]);
-      due.begin();
-    },
-    async drain() {
-      for (const subscription of subscriptions) await subscription.close();
-    },
-    async close() {
-      await due.close();
-      await tail.close();
-    },
+    runs: [tail, due],
+    consume: () => [
+      bus.subscribe(
+        {
+          ...{ consumer: 'messaging.events', types: Object.keys(SOURCES), batch: BATCH },
+          // Events from before the first start have no readers.
+          from: 'now',
+        },
+        (events) => eventLog.append(events),
+      ),
+      memberChanges.watch(bus),
+    ],
   };
 }

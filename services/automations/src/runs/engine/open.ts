@@ -1,8 +1,8 @@
-import type { Subscription } from '@commonplace/kit/events';
 import { createPeriodic } from '@commonplace/kit/jobs';
 import { openCollections } from '@commonplace/kit/store';
+import type { StartedModule } from '@commonplace/platform/runtime';
 import { automationCollection } from '../../definitions/records.js';
-import type { Feature, Shared } from '../../parts.js';
+import type { Shared } from '../../parts.js';
 import { createActing } from '../acting.js';
 import { createActions } from '../actions/table.js';
 import { watchAgentRuns } from '../agent-runs.js';
@@ -13,7 +13,7 @@ import { skipMarkedRuns } from '../queued.js';
 import { openRunWorker } from './worker.js';
 
 /** The feature of automation runs, with the handlers for runs. */
-interface RunFeature extends Feature {
+interface RunFeature extends StartedModule {
   readonly handlers: RunHandlers;
 }
 
@@ -35,20 +35,10 @@ export async function openRuns(shared: Shared): Promise<RunFeature> {
   const unwatch = store.onCommit(automationCollection.name, () => {
     skipping.runNow().catch((error: unknown) => log.error('automations.skip_failed', { error }));
   });
-  const subscriptions: Subscription[] = [];
   return {
     implementations: [],
     handlers: createRunHandlers(parts),
-    async begin() {
-      subscriptions.push(await bus.listen(CANCEL_TOPIC, refresh), await watchAgentRuns(parts, bus));
-      await queue.begin();
-      skipping.begin();
-    },
-    async close() {
-      unwatch();
-      for (const subscription of subscriptions) await subscription.close();
-      await skipping.close();
-      await queue.close();
-    },
+    runs: [queue, skipping, { close: unwatch }],
+    consume: () => [bus.listen(CANCEL_TOPIC, refresh), watchAgentRuns(parts, bus)],
   };
 }

@@ -6,22 +6,7 @@ import { openReservationQueue } from './reservations.js';
 
 export const creditQueues: readonly AnyQueueSpec[] = [reservationQueue, grantExpiryQueue];
 
-/** The background work of credits. */
-export interface CreditJobs {
-  begin(): Promise<void>;
-  /** Runs all jobs that are due now, for tests. */
-  runDue(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export async function openCreditJobs(parts: CreditParts): Promise<CreditJobs> {
-  const queues = [await openReservationQueue(parts), await openGrantQueue(parts)] as const;
-  const all = async (act: (queue: (typeof queues)[number]) => Promise<void>): Promise<void> => {
-    for (const queue of queues) await act(queue);
-  };
-  return {
-    begin: () => all((queue) => queue.begin()),
-    runDue: () => all((queue) => queue.runDue()),
-    close: () => all((queue) => queue.close()),
-  };
+/** Opens the queues of the background work of credits. */
+export async function openCreditQueues(parts: CreditParts) {
+  return [await openReservationQueue(parts), await openGrantQueue(parts)] as const;
 }
