@@ -4,7 +4,7 @@ import type { AppError } from '@commonplace/kit/errors';
 import type { Log } from '@commonplace/kit/log';
 import { networkOf } from '@commonplace/kit/network';
 import type { CallOptions, Client } from '@commonplace/kit/rpc';
-import { ActorType } from '@commonplace/proto/api/v1/actor.js';
+import { actorMessage } from '@commonplace/platform/actors';
 import type { AuditEventService, Denial } from '@commonplace/proto/messaging/v1/audit_event_service.js';
 import type { ParameterizedContext } from 'koa';
 import { templateOf } from './observe.js';
@@ -82,10 +82,9 @@ const ANY = '*';
 type Facts = Pick<Denial, 'method' | 'route' | 'reason' | 'clientNetwork' | 'requestId'>;
 
 function denialOf(caller: Caller, { orgId = '', workspaceId = '', resourceId = '' }: NamedIds, facts: Facts): Denial {
-  const { type, id, name } = actorOf(caller);
   return {
     userId: caller.userId,
-    actor: { type: ActorType[type.toUpperCase() as keyof typeof ActorType], id, name },
+    actor: actorMessage(actorOf(caller)),
     credential: { type: caller.credential.type, id: caller.credential.id },
     tenant: caller.tenant === undefined ? undefined : { orgId: caller.tenant.orgId ?? '' },
     orgId,

@@ -1,12 +1,13 @@
 import { jsonBytes } from '@commonplace/kit/json';
 import { createBreathe } from '@commonplace/kit/slices';
 import { actorMessage } from '@commonplace/platform/actors';
-import type {
+import { enumValue } from '@commonplace/platform/enums';
+import {
   ActionType,
-  AutomationError,
-  AutomationRun,
+  type AutomationError,
+  type AutomationRun,
   AutomationRunStatus,
-  AutomationStep,
+  type AutomationStep,
   AutomationStepStatus,
   TriggerType,
 } from '@commonplace/proto/automations/v1/automation.js';
@@ -26,9 +27,6 @@ export interface RunView {
 
 const NOTHING = Buffer.alloc(0);
 
-const runStatus = (status: AutomationRunRecord['status']): AutomationRunStatus =>
-  `AUTOMATION_RUN_STATUS_${status.toUpperCase()}` as AutomationRunStatus;
-
 /** Returns the message of a run. What its steps have read is written as JSON with pauses, as it may be megabytes. */
 export async function runMessage(
   run: AutomationRunRecord,
@@ -47,9 +45,9 @@ export async function runMessage(
     automationId: run.automationId,
     workspaceId: run.workspaceId,
     automationVersion: run.definitionVersion,
-    status: runStatus(run.status),
+    status: enumValue(AutomationRunStatus, run.status),
     trigger: {
-      type: `TRIGGER_TYPE_${trigger.type.toUpperCase()}` as TriggerType,
+      type: enumValue(TriggerType, trigger.type),
       eventId: trigger.eventId,
       by: actorMessage(trigger.by),
       scheduleId: trigger.scheduleId,
@@ -72,8 +70,8 @@ export async function runMessage(
 function stepMessage(step: StepRecord, showsData: boolean): AutomationStep {
   return {
     actionId: step.actionId,
-    type: `ACTION_TYPE_${step.type.toUpperCase()}` as ActionType,
-    status: `AUTOMATION_STEP_STATUS_${step.status.toUpperCase()}` as AutomationStepStatus,
+    type: enumValue(ActionType, step.type),
+    status: enumValue(AutomationStepStatus, step.status),
     attempt: step.attempt,
     input: showsData ? jsonBytes(step.input) : NOTHING,
     output: showsData ? jsonBytes(step.output) : NOTHING,

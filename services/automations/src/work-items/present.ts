@@ -1,15 +1,15 @@
 import { jsonBytes } from '@commonplace/kit/json';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { actorMessage } from '@commonplace/platform/actors';
-import { enumName } from '@commonplace/platform/enums';
+import { enumName, enumValue } from '@commonplace/platform/enums';
 import type { WorkRun } from '@commonplace/proto/agents/v1/work_run_service.js';
 import {
   AssigneeType,
   type WorkItem,
   type WorkItemActivity,
-  type WorkItemPriority,
+  WorkItemPriority,
   type WorkItemRun,
-  type WorkItemStatus,
+  WorkItemStatus,
 } from '@commonplace/proto/automations/v1/work_item.js';
 import { WorkItemInclude } from '@commonplace/proto/automations/v1/work_item_service.js';
 import { type ItemRights, rightsOf } from './access.js';
@@ -141,8 +141,8 @@ function itemMessage(item: WorkItemRecord, { readable, links, childCounts }: Vie
     workspaceId: item.workspaceId,
     title: item.title,
     description: item.description,
-    status: `WORK_ITEM_STATUS_${item.status.toUpperCase()}` as WorkItemStatus,
-    priority: `WORK_ITEM_PRIORITY_${item.priority.toUpperCase()}` as WorkItemPriority,
+    status: enumValue(WorkItemStatus, item.status),
+    priority: enumValue(WorkItemPriority, item.priority),
     assignee: assignee && { ...assignee, type: assignee.type === 'agent' ? AssigneeType.AGENT : AssigneeType.USER },
     labels: [...item.labels],
     parentId: item.parentId,

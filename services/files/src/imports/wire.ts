@@ -1,14 +1,15 @@
 import type { Actor as Doer } from '@commonplace/kit/auth';
 import { actorMessage } from '@commonplace/platform/actors';
+import { enumValue } from '@commonplace/platform/enums';
 import {
   type Import,
   ImportAccess,
-  type ImportConflict,
+  ImportConflict,
   type ImportItemRecord,
-  type ImportItemStatus,
-  type ImportPhase,
-  type ImportSourceType,
-  type ImportStatus,
+  ImportItemStatus,
+  ImportPhase,
+  ImportSourceType,
+  ImportStatus,
 } from '@commonplace/proto/files/v1/import.js';
 import type { ImportEvent } from '@commonplace/proto/files/v1/import_service.js';
 import {
@@ -19,11 +20,6 @@ import {
   isActive,
   type Phase,
 } from './stores/records.js';
-
-const named = <E extends string>(prefix: string, value: string): E => `${prefix}${value.toUpperCase()}` as E;
-
-const status = (value: string) => named<ImportStatus>('IMPORT_STATUS_', value);
-const phase = (value: string) => named<ImportPhase>('IMPORT_PHASE_', value);
 
 /** Converts the state of an import to an event of its stream. */
 export function importEvent(record: ImportRecord, report?: string): ImportEvent {
@@ -58,10 +54,10 @@ export function importMessage(record: ImportRecord, report?: string): Import {
     id: record.id,
     workspaceId: record.workspaceId,
     parentId: record.parentId,
-    sourceType: named<ImportSourceType>('IMPORT_SOURCE_TYPE_', record.sourceType),
+    sourceType: enumValue(ImportSourceType, record.sourceType),
     name: record.name,
-    status: status(record.status),
-    phase: record.phase === undefined ? undefined : phase(record.phase),
+    status: enumValue(ImportStatus, record.status),
+    phase: record.phase === undefined ? undefined : enumValue(ImportPhase, record.phase),
     progress: progressOf(record),
     stats: record.counts,
     attempt: record.attempt,
@@ -70,7 +66,7 @@ export function importMessage(record: ImportRecord, report?: string): Import {
     error: record.error,
     itemsUrl: `/api/v1/imports/${record.id}?include=items`,
     access: record.access === 'private' ? ImportAccess.PRIVATE : ImportAccess.INHERIT,
-    conflict: named<ImportConflict>('IMPORT_CONFLICT_', record.conflict),
+    conflict: enumValue(ImportConflict, record.conflict),
     options: {
       csv: options.csv && {
         delimiter: options.csv.delimiter,
@@ -114,7 +110,7 @@ function progressOf(record: ImportRecord): Import['progress'] {
   const { done, phase: at } = record;
   const processed = done.succeeded + done.failed + done.skipped;
   return {
-    phase: at === undefined ? undefined : phase(at),
+    phase: at === undefined ? undefined : enumValue(ImportPhase, at),
     ...done,
     processed,
     percent: percentOf(record, done, processed),
@@ -137,7 +133,7 @@ export function itemMessage(record: ItemRecord): ImportItemRecord {
   return {
     path: record.path,
     externalId: record.externalId,
-    status: named<ImportItemStatus>('IMPORT_ITEM_STATUS_', record.status),
+    status: enumValue(ImportItemStatus, record.status),
     resourceId: record.resourceId,
     code: record.code,
     message: record.message,

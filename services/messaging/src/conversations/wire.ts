@@ -1,3 +1,4 @@
+import { enumName, enumValue, specifiedName } from '@commonplace/platform/enums';
 import { type Actor as ActorMessage, ActorType } from '@commonplace/proto/api/v1/actor.js';
 import {
   type Conversation,
@@ -26,21 +27,12 @@ import type {
 /** The resources that a reader can read, by id. */
 export type Readable = ReadonlyMap<string, AccessibleResource>;
 
-const roleName = (role: Role): ConversationRole => ConversationRole[upper(role)];
-export const roleOf = (role: ConversationRole): Role | undefined =>
-  role === ConversationRole.UNSPECIFIED ? undefined : (lower(role, 'CONVERSATION_ROLE_') as Role);
+const roleName = (role: Role): ConversationRole => enumValue(ConversationRole, role);
+export const roleOf = (role: ConversationRole): Role | undefined => specifiedName<Role>(role, 'CONVERSATION_ROLE');
 export const typeOf = (type: ConversationType): ConversationRecord['type'] =>
-  lower(type, 'CONVERSATION_TYPE_') as ConversationRecord['type'];
-export const levelOf = (level: NotifyLevel): Level => lower(level, 'NOTIFY_LEVEL_') as Level;
-export const whoOf = (who: WhoMay): Who => lower(who, 'WHO_MAY_') as Who;
-
-function upper<S extends string>(text: S): Uppercase<S> {
-  return text.toUpperCase() as Uppercase<S>;
-}
-
-function lower(value: string, prefix: string): string {
-  return value.replace(prefix, '').toLowerCase();
-}
+  enumName(type, 'CONVERSATION_TYPE') as ConversationRecord['type'];
+export const levelOf = (level: NotifyLevel): Level => enumName(level, 'NOTIFY_LEVEL') as Level;
+export const whoOf = (who: WhoMay): Who => enumName(who, 'WHO_MAY') as Who;
 
 /** The parts of an answer about a conversation that are not in its record. */
 interface ConversationExtras extends Unread {
@@ -58,7 +50,7 @@ export function conversationMessage(conversation: ConversationRecord, extras: Co
   const { head, member, unreadCount, mentionCount, messageCount, lastMessage, members = [], now } = extras;
   return {
     id: conversation.id,
-    type: ConversationType[upper(conversation.type)],
+    type: enumValue(ConversationType, conversation.type),
     workspaceId: conversation.workspaceId,
     orgId: conversation.orgId || undefined,
     name: conversation.name,
@@ -105,13 +97,13 @@ export function settingsMessage(
     mine: member && {
       isMuted: isMutedAt(member, now),
       mutedUntil: isMutedAt(member, now) ? member.mutedUntil : undefined,
-      notify: NotifyLevel[upper(notifyLevel(member))],
+      notify: enumValue(NotifyLevel, notifyLevel(member)),
       isPinned: member.isPinned,
       nickname: member.nickname,
     },
     shared: {
-      whoCanPost: WhoMay[upper(conversation.whoCanPost)],
-      whoCanMentionAll: WhoMay[upper(conversation.whoCanMentionAll)],
+      whoCanPost: enumValue(WhoMay, conversation.whoCanPost),
+      whoCanMentionAll: enumValue(WhoMay, conversation.whoCanMentionAll),
       retentionDays: conversation.retentionDays,
     },
   };
@@ -128,7 +120,7 @@ export function notifyLevel({ notify, type }: Pick<MemberRecord, 'notify' | 'typ
 export function memberMessage(member: MemberRecord, names: ReadonlyMap<string, string>): ConversationMember {
   const { kind, principalId, agentName, role, joinedAt, lastReadSeq } = member;
   return {
-    principal: { type: ActorType[upper(kind)], id: principalId, name: agentName ?? names.get(principalId) ?? '' },
+    principal: { type: enumValue(ActorType, kind), id: principalId, name: agentName ?? names.get(principalId) ?? '' },
     role: roleName(role),
     joinedAt,
     lastReadSeq,
@@ -183,5 +175,5 @@ function attachmentMessage(resourceId: string, resource: AccessibleResource | un
 }
 
 function mentionMessage({ type, id, name }: StoredMention): Mention {
-  return { type: MentionType[upper(type)], id: id || undefined, name: name || undefined };
+  return { type: enumValue(MentionType, type), id: id || undefined, name: name || undefined };
 }

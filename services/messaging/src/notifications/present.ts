@@ -1,7 +1,7 @@
 import { AppError } from '@commonplace/kit/errors';
 import type { CallContext, Client } from '@commonplace/kit/rpc';
+import { enumValue } from '@commonplace/platform/enums';
 import type { MembershipCache, PersonMemberships } from '@commonplace/platform/memberships';
-import { ActorType } from '@commonplace/proto/api/v1/actor.js';
 import type { WorkDirectoryService, WorkEntry } from '@commonplace/proto/automations/v1/work_directory_service.js';
 import {
   type Notification as NotificationMessage,
@@ -10,6 +10,7 @@ import {
 } from '@commonplace/proto/messaging/v1/notification_service.js';
 import type { IndexService } from '@commonplace/proto/resources/v1/index_service.js';
 import type { Settings } from '../config.js';
+import { actorType } from '../domain/actors.js';
 import { lineOf } from '../domain/automations.js';
 import type { Target } from '../domain/draft.js';
 import { titleOf } from '../domain/titles.js';
@@ -136,13 +137,13 @@ function toMessage(notification: Notification, names: Names, publicUrl: string):
   const isTold = (facts.resourceIds ?? []).every((about) => names.has(keyOf({ type: 'resource', id: about })));
   return {
     id,
-    type: NotificationType[type.toUpperCase() as keyof typeof NotificationType],
+    type: enumValue(NotificationType, type),
     title: titleOf(type, { actor: actor.name, name: name ?? addressed, facts }),
     body: isTold && (seen || addressed !== undefined || isOwnMatter(notification)) ? facts.message : undefined,
-    actor: { ...actor, type: ActorType[actor.type.toUpperCase() as keyof typeof ActorType] },
+    actor: { ...actor, type: actorType(actor.type) },
     target: seen
       ? {
-          type: NotificationTargetType[target.type.toUpperCase() as keyof typeof NotificationTargetType],
+          type: enumValue(NotificationTargetType, target.type),
           id: target.id,
           workspaceId,
           url: publicUrl + pathOf(target),

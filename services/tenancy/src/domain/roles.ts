@@ -1,3 +1,4 @@
+import { enumValue } from '@commonplace/platform/enums';
 import { OrgRole as OrgRoleName, WorkspaceRole as WorkspaceRoleName } from '@commonplace/proto/tenancy/v1/role.js';
 
 /** Roles in an Org, in ascending order: each has all rights of those before it. */
@@ -43,11 +44,11 @@ export function effectiveRole(
 
 /** Returns the contract's name of a role. */
 export function orgRoleName(role: OrgRole): OrgRoleName {
-  return OrgRoleName[role.toUpperCase() as keyof typeof OrgRoleName];
+  return enumValue(OrgRoleName, role);
 }
 
 export function workspaceRoleName(role: WorkspaceRole): WorkspaceRoleName {
-  return WorkspaceRoleName[role.toUpperCase() as keyof typeof WorkspaceRoleName];
+  return enumValue(WorkspaceRoleName, role);
 }
 
 /** Returns the role for a name of the contract; undefined for the unspecified value. */

@@ -1,5 +1,5 @@
 import { actorMessage } from '@commonplace/platform/actors';
-import { enumName } from '@commonplace/platform/enums';
+import { enumName, enumValue } from '@commonplace/platform/enums';
 import {
   type Connection as ConnectionMessage,
   ConnectionStatus,
@@ -16,11 +16,11 @@ export function toConnector(connector: Connector, connectionCount: number, autho
   return {
     id,
     workspaceId,
-    type: connectorTypeName(type),
+    type: enumValue(ConnectorTypeName, type),
     name,
     config: Buffer.from(config),
-    authType: ConnectorAuthType[authType.toUpperCase() as keyof typeof ConnectorAuthType],
-    status: ConnectorStatus[status.toUpperCase() as keyof typeof ConnectorStatus],
+    authType: enumValue(ConnectorAuthType, authType),
+    status: enumValue(ConnectorStatus, status),
     connectionCount,
     lastError,
     createdBy: actorMessage(createdBy),
@@ -41,10 +41,10 @@ export function toConnection(connection: Connection, now: string): ConnectionMes
     id,
     workspaceId,
     connectorId,
-    connectorType: connectorTypeName(type),
+    connectorType: enumValue(ConnectorTypeName, type),
     accountLabel,
     scopes: [...scopes],
-    status: ConnectionStatus[statusOf(connection, now).toUpperCase() as keyof typeof ConnectionStatus],
+    status: enumValue(ConnectionStatus, statusOf(connection, now)),
     connectedBy: actorMessage(connectedBy),
     lastUsedAt,
     expiresAt,
@@ -60,8 +60,4 @@ function statusOf({ status, expiresAt, renewable }: Connection, now: string): Co
 /** Returns a connector type as records store it. */
 export function connectorTypeOf(name: ConnectorTypeName): ConnectorType {
   return enumName(name, 'CONNECTOR_TYPE') as ConnectorType;
-}
-
-function connectorTypeName(type: ConnectorType): ConnectorTypeName {
-  return ConnectorTypeName[type.toUpperCase() as keyof typeof ConnectorTypeName];
 }

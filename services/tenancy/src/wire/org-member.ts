@@ -1,3 +1,4 @@
+import { enumValue } from '@commonplace/platform/enums';
 import { type OrgMember as OrgMemberMessage, OrgMemberStatus } from '@commonplace/proto/tenancy/v1/org.js';
 import { orgRoleName } from '../domain/roles.js';
 import type { OrgMember } from '../stores/org-members.js';
@@ -30,5 +31,5 @@ export function toOrgMember(member: OrgMember, now: string, inviteUrl?: string):
 /** Returns the status. An invitation expires by time alone, without a write. */
 function statusOf({ status, inviteExpiresAt = '' }: OrgMember, now: string): OrgMemberStatus {
   if (status === 'invited' && inviteExpiresAt <= now) return OrgMemberStatus.EXPIRED;
-  return OrgMemberStatus[status.toUpperCase() as keyof typeof OrgMemberStatus];
+  return enumValue(OrgMemberStatus, status);
 }
