@@ -1,5 +1,5 @@
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { findPage, type Sort, timeBetween, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, sortsBy, timeBetween, type Where } from '@commonplace/kit/store';
 import { enumName } from '@commonplace/platform/enums';
 import { type Approval, ApprovalStatus } from '@commonplace/proto/agents/v1/approval.js';
 import type { ApprovalService, ListApprovalsRequest } from '@commonplace/proto/agents/v1/approval_service.js';
@@ -71,10 +71,7 @@ async function releaseOutrun(
 
 const PENDING_FIRST: Sort<ApprovalRecord> = ['rank', '-requestedAt'];
 
-const SORTS: Readonly<Record<string, Sort<ApprovalRecord>>> = {
-  requested_at: ['requestedAt'],
-  '-requested_at': ['-requestedAt'],
-};
+const SORTS = sortsBy<ApprovalRecord>({ requested_at: 'requestedAt' });
 
 function filterOf(request: ListApprovalsRequest): Where<ApprovalRecord> {
   const { status, agentId, runId, workspaceId, createdBy, createdAfter, createdBefore } = request;

@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, type Sort, type TimeFilters, timesWithin, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, sortsBy, type TimeFilters, timesWithin, type Where } from '@commonplace/kit/store';
 import type { Page, PageRequest } from '@commonplace/proto/api/v1/page.js';
 import { queryTerms } from '../domain/words.js';
 import type { Parts } from '../parts.js';
@@ -34,12 +34,7 @@ export interface MemoryFilter {
 
 const PINNED_FIRST: Sort<MemoryRecord> = ['-place'];
 
-const SORTS: Readonly<Record<string, Sort<MemoryRecord>>> = {
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
-};
+const SORTS = sortsBy<MemoryRecord>({ created_at: 'createdAt', updated_at: 'updatedAt' });
 
 type ListParts = Pick<Parts, 'memories' | 'index'>;
 

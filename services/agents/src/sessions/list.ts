@@ -1,5 +1,5 @@
 import type { CallContext } from '@commonplace/kit/rpc';
-import { findPage, type Sort, timesWithin, type Where } from '@commonplace/kit/store';
+import { findPage, type Sort, sortsBy, timesWithin, type Where } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
 import type { ListChatSessionsRequest } from '@commonplace/proto/agents/v1/chat_session_service.js';
 import type { Page } from '@commonplace/proto/api/v1/page.js';
@@ -11,16 +11,12 @@ type ListParts = Pick<Parts, 'sessions' | 'memberships' | 'directory'>;
 
 const NEWEST_FIRST: Sort<SessionRecord> = ['-lastMessageAt'];
 
-const SORTS: Readonly<Record<string, Sort<SessionRecord>>> = {
-  last_message_at: ['lastMessageAt'],
-  '-last_message_at': NEWEST_FIRST,
-  title: ['titleFold'],
-  '-title': ['-titleFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
-};
+const SORTS = sortsBy<SessionRecord>({
+  last_message_at: 'lastMessageAt',
+  title: 'titleFold',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+});
 
 /** Returns a page of the caller's own sessions and those that are shared with them. */
 export async function listSessions(

@@ -12,6 +12,7 @@ import {
   parsePageRequest,
   type Slice,
   type Sort,
+  sortsBy,
   type Total,
   timesWithin,
   toPage,
@@ -122,16 +123,9 @@ function dueFilter({ dueAfter, dueBefore }: ListWorkItemsRequest): Where<WorkIte
 type ItemSort = Sort<WorkItemRecord>;
 
 const SORTS: Readonly<Record<string, ItemSort>> = {
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
+  ...sortsBy<WorkItemRecord>({ created_at: 'createdAt', updated_at: 'updatedAt', priority: 'rank', number: 'number' }),
   due_at: ['dueKey'],
   '-due_at': ['-dueKeyDown'],
-  priority: ['rank'],
-  '-priority': ['-rank'],
-  number: ['number'],
-  '-number': ['-number'],
   position: ['position'],
 };
 

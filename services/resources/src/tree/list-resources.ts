@@ -1,7 +1,7 @@
 import { invalidField, NotFound } from '@commonplace/kit/errors';
 import { isUuid } from '@commonplace/kit/id';
 import type { CallContext } from '@commonplace/kit/rpc';
-import { type Sort, shortenedPage, type Where } from '@commonplace/kit/store';
+import { type Sort, shortenedPage, sortsBy, type Where } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
 import { ResourceState, ResourceType } from '@commonplace/proto/resources/v1/resource.js';
 import {
@@ -22,15 +22,10 @@ import type { TreeParts } from './parts.js';
 import { countVisibleChildren, pathFrom, requireIncludeScope } from './surroundings.js';
 import { type Visible, visibleWhere } from './visible.js';
 
-const SORT_FIELDS: Record<string, Sort<Node>> = {
+const SORT_FIELDS: Readonly<Record<string, Sort<Node>>> = {
+  ...sortsBy<Node>({ name: 'nameFold', created_at: 'createdAt', updated_at: 'updatedAt' }),
   '': ['position'],
   position: ['position'],
-  name: ['nameFold'],
-  '-name': ['-nameFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
 };
 
 /**

@@ -1,4 +1,4 @@
-import { isWithinTimes, pageOfAll, parsePageRequest, type Sort } from '@commonplace/kit/store';
+import { isWithinTimes, pageOfAll, parsePageRequest, type Sort, sortsBy } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
 import {
   ConnectionStatus,
@@ -15,12 +15,7 @@ import { toConnection, toConnector } from '../wire/connector.js';
 
 type NamedConnector = Connector & { readonly nameFold: string };
 
-const SORTS: Readonly<Record<string, Sort<NamedConnector>>> = {
-  name: ['nameFold'],
-  '-name': ['-nameFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-};
+const SORTS = sortsBy<NamedConnector>({ name: 'nameFold', created_at: 'createdAt' });
 
 /** Returns a page of a workspace's connectors, which are few. */
 export async function listConnectors(

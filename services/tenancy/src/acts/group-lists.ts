@@ -3,7 +3,7 @@ import {
   isWithinTimes,
   pageOfAll,
   parsePageRequest,
-  type Sort,
+  sortsBy,
   timeBetween,
   timesWithin,
   type Where,
@@ -20,13 +20,8 @@ import type { Group, GroupMember } from '../stores/groups.js';
 import type { OrgMember } from '../stores/org-members.js';
 import { toGroup, toGroupMember } from '../wire/group.js';
 
-const SORTS: Readonly<Record<string, Sort<Group>>> = {
-  name: ['nameFold'],
-  '-name': ['-nameFold'],
-  // Ids follow each other in time.
-  created_at: ['id'],
-  '-created_at': ['-id'],
-};
+// Ids follow each other in time.
+const SORTS = sortsBy<Group>({ name: 'nameFold', created_at: 'id' });
 
 /** Returns a page of an Org's groups, as far as `viewer` may see them. */
 export async function listGroups(

@@ -1,6 +1,6 @@
 import { NotFound } from '@commonplace/kit/errors';
 import { type CallContext, type Handlers, requireVersion } from '@commonplace/kit/rpc';
-import { type Sort, timesWithin } from '@commonplace/kit/store';
+import { sortsBy, timesWithin } from '@commonplace/kit/store';
 import { foldName } from '@commonplace/kit/words';
 import { actorMessage } from '@commonplace/platform/actors';
 import { EmptyTrashStatus, type TrashItem, type TrashService } from '@commonplace/proto/resources/v1/trash_service.js';
@@ -17,16 +17,12 @@ import { restoreNode } from '../restore.js';
 import { countRestoredChildren, pathFrom, surroundingsOf } from '../surroundings.js';
 import { allowedWhere } from '../visible.js';
 
-const SORTS: Readonly<Record<string, Sort<Node>>> = {
-  trashed_at: ['trashedAt'],
-  '-trashed_at': ['-trashedAt'],
-  name: ['nameFold'],
-  '-name': ['-nameFold'],
-  created_at: ['createdAt'],
-  '-created_at': ['-createdAt'],
-  updated_at: ['updatedAt'],
-  '-updated_at': ['-updatedAt'],
-};
+const SORTS = sortsBy<Node>({
+  trashed_at: 'trashedAt',
+  name: 'nameFold',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+});
 
 export function createTrashHandlers(parts: TreeParts): Handlers<TrashService> {
   const { policy } = parts;
