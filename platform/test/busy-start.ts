@@ -6,7 +6,7 @@ const BUSY_MS = 1500;
 
 const module = (name: string, begin?: () => Promise<void>) => ({
   ...{ name, config: {}, stores: false, calls: [] },
-  start: async () => ({ implementations: [], ...(begin !== undefined && { begin }) }),
+  start: async () => ({ implementations: [], runs: begin === undefined ? [] : [{ begin }] }),
 });
 
 async function beBusy(): Promise<void> {
