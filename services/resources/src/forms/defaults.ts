@@ -1,4 +1,4 @@
-import type { Column } from '../tables/column.js';
+import { type Column, PLAIN_COLUMN } from '../tables/column.js';
 import { bindFields, type ColumnsPlan } from './columns.js';
 import type { FormField } from './field.js';
 import type { FindMismatches } from './patterns.js';
@@ -52,18 +52,7 @@ function columnsAfter({ present, columns: written }: PlannedFields): Column[] {
     const before = after.get(id as string);
     const choices = options?.choices?.map((choice) => ({ ...choice, id: choice.id ?? choice.name }));
     const all = { ...before?.options, ...options, ...(choices && { choices }) };
-    after.set(id as string, { ...NEW_COLUMN, ...before, ...(type && { type }), id, name, options: all } as Column);
+    after.set(id as string, { ...PLAIN_COLUMN, ...before, ...(type && { type }), id, name, options: all } as Column);
   }
   return [...after.values()];
 }
-
-const NEW_COLUMN = {
-  type: 'text',
-  description: null,
-  required: false,
-  unique: false,
-  default: null,
-  hidden: false,
-  width: null,
-  slot: 0,
-} as const;

@@ -3,7 +3,7 @@ import { isLongerThan } from '@commonplace/kit/words';
 import type { PatternCheck } from '../patterns/match.js';
 import { isEmpty, takeCell } from '../tables/cells.js';
 import { choiceId } from '../tables/choices.js';
-import type { Cell, Column, ColumnType } from '../tables/column.js';
+import { type Cell, type Column, type ColumnType, PLAIN_COLUMN } from '../tables/column.js';
 import { type Binding, type BoundField, choiceOf, createNamedField } from './columns.js';
 import { holds } from './conditions.js';
 import type { FieldOption, FormField } from './field.js';
@@ -219,19 +219,7 @@ const PLAIN: Partial<Record<BoundField['type'], ColumnType>> = {
 /** Returns a column that accepts what a field of this type accepts, independently of its actual column. */
 function plainColumn(type: BoundField['type'], { min, max }: BoundField): Column {
   const options = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
-  return {
-    id: '',
-    name: '',
-    type: PLAIN[type] ?? 'long_text',
-    description: null,
-    options: isNumberField(type) ? options : {},
-    required: false,
-    unique: false,
-    default: null,
-    hidden: false,
-    width: null,
-    slot: 0,
-  };
+  return { ...PLAIN_COLUMN, type: PLAIN[type] ?? 'long_text', options: isNumberField(type) ? options : {} };
 }
 
 function textFault({ type, min_length: min, max_length: max }: BoundField, text: string): string | undefined {

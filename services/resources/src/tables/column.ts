@@ -96,6 +96,21 @@ export interface Column {
   readonly slot: number;
 }
 
+/** A text column with nothing but the defaults. */
+export const PLAIN_COLUMN: Column = {
+  id: '',
+  name: '',
+  type: 'text',
+  description: null,
+  options: {},
+  required: false,
+  unique: false,
+  default: null,
+  hidden: false,
+  width: null,
+  slot: 0,
+};
+
 const NUMBERS: ReadonlySet<ColumnType> = new Set([
   'number',
   'currency',

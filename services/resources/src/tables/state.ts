@@ -1,6 +1,6 @@
 import { ChunkGone, type TableCache } from './cache.js';
 import type { ChunkEntry, NewChunk } from './chunks.js';
-import type { Column } from './column.js';
+import { type Column, PLAIN_COLUMN } from './column.js';
 import type { TableState } from './compute.js';
 import { type ChunkImage, createChunkImage, createTableImage, createTableView, renderedText, textOf } from './image.js';
 import type { ChunkLists } from './lists.js';
@@ -117,16 +117,4 @@ export function freshHead(tableId: string, tenant: string): Omit<TableHead, 'ver
   return { ...head, columns: [FIRST_COLUMN], primary: FIRST_COLUMN.id, nextSlot: FIRST_COLUMN.slot + 1 };
 }
 
-const FIRST_COLUMN: Column = {
-  id: 'name',
-  name: 'Name',
-  type: 'text',
-  description: null,
-  options: {},
-  required: false,
-  unique: false,
-  default: null,
-  hidden: false,
-  width: null,
-  slot: 0,
-};
+const FIRST_COLUMN: Column = { ...PLAIN_COLUMN, id: 'name', name: 'Name' };

@@ -5,7 +5,7 @@ import { type BoundField, bindFields } from '../../src/forms/columns.js';
 import type { Condition, FormField } from '../../src/forms/field.js';
 import { hookValues } from '../../src/forms/hook-values.js';
 import { type Answers, readValues } from '../../src/forms/values.js';
-import type { Column, ColumnType } from '../../src/tables/column.js';
+import { type Column, type ColumnType, PLAIN_COLUMN } from '../../src/tables/column.js';
 
 /** Returns the answers of values that must be valid. */
 function answersOf(...[fields, disabled, given]: Parameters<typeof readValues>): Answers {
@@ -15,17 +15,11 @@ function answersOf(...[fields, disabled, given]: Parameters<typeof readValues>):
 }
 
 const column = (id: string, type: ColumnType, options: Column['options'] = {}): Column => ({
+  ...PLAIN_COLUMN,
   id,
   name: id,
   type,
-  description: null,
   options,
-  required: false,
-  unique: false,
-  default: null,
-  hidden: false,
-  width: null,
-  slot: 0,
 });
 
 /** Returns one field bound to its column. */
