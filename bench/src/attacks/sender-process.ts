@@ -1,6 +1,6 @@
 // Sends the requests of one attack from a process of its own, so that the cost of sending them is not attributed to the
 // server.
-import { setPriority } from 'node:os';
+import { lowerProcessPriority } from '@commonplace/kit/priority';
 import { ATTACKS } from './attacks.js';
 import type { SenderCommand, SenderReport } from './sender.js';
 import { openPlace } from './world.js';
@@ -10,7 +10,7 @@ import { openPlace } from './world.js';
  * the server.
  */
 const NICE = 10;
-setPriority(0, NICE);
+lowerProcessPriority(NICE);
 
 let isOver = false;
 let sending: Promise<unknown> = Promise.resolve();

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import type { PlaceFacts } from './world.js';
 
 /** Message to the sender's process: the attack that it has to send, or the command to stop. */
@@ -14,9 +15,16 @@ interface Sender {
   stop(): Promise<Readonly<Record<string, number>>>;
 }
 
+/**
+ * Runs a program in Linux's scheduling class for idle processors (util-linux). Its threads wait for those of the server,
+ * with which a real sender would share no processors.
+ */
+const CHRT = '/usr/bin/chrt';
+const IDLE = existsSync(CHRT) ? { execPath: CHRT, execArgv: ['--idle', '0', process.execPath] } : {};
+
 /** Starts a process that sends an attack with `width` concurrent requests. Resolves when the attack is prepared. */
 export async function startSender(attack: string, place: PlaceFacts, width: number): Promise<Sender> {
-  const child = fork(new URL('./sender-process.js', import.meta.url));
+  const child = fork(new URL('./sender-process.js', import.meta.url), IDLE);
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the sender of ${attack} ended with ${code}`);
   });

@@ -1,14 +1,29 @@
+import { readdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
+/** Error codes of changes that are not made: a thread has ended, or its priority is already lower and may not rise. */
+const IGNORED: ReadonlySet<string | undefined> = new Set(['ESRCH', 'EACCES', 'EPERM']);
+
 /**
- * Lowers the OS priority of this process, or on Linux of this thread only, by setting its niceness (0 to 19). A process
- * that already runs at a lower priority may not raise it, and stays as it is.
+ * Lowers the OS priority of this process by setting its niceness (0 to 19). Linux has a priority for each thread:
+ * there, all threads that the process has are lowered, and those that they start inherit it.
  */
-export function lowerPriority(nice: number): void {
+export function lowerProcessPriority(nice: number): void {
+  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
+  for (const thread of threads) lower(thread, nice);
+}
+
+/** Lowers the OS priority of this thread, as above. Only Linux can; elsewhere the thread keeps its priority. */
+export function lowerThreadPriority(nice: number): void {
+  // On Linux, 0 means the calling thread alone.
+  if (process.platform === 'linux') lower(0, nice);
+}
+
+function lower(id: number, nice: number): void {
   try {
-    setPriority(0, nice);
+    setPriority(id, nice);
   } catch (error) {
     const { code } = (error as { info?: { code?: string } }).info ?? {};
-    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    if (!IGNORED.has(code)) throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { lowerPriority } from '../priority/index.js';
+import { lowerThreadPriority } from '../priority/index.js';
 import { systemThreadId } from './processor-time.js';
 import { answerTask, transferablesIn } from './task-answer.js';
 
@@ -23,8 +23,7 @@ export function performTasks<Task>(perform: (task: Task) => unknown, options: Pe
   const { transfers = false, isUrgent = false } = options;
   const port = parentPort;
   if (port === null) throw new Error('must run in a worker thread');
-  // On Linux, process id 0 means this thread alone.
-  if (process.platform === 'linux' && !isUrgent) lowerPriority(5);
+  if (!isUrgent) lowerThreadPriority(5);
   port.postMessage({ systemThreadId: systemThreadId() } satisfies ThreadStarted);
   port.on('message', (task: Task) => {
     void answerTask(() => perform(task)).then((answer) =>

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { parentPort } from 'node:worker_threads';
-import { lowerPriority } from '@commonplace/kit/priority';
+import { lowerThreadPriority } from '@commonplace/kit/priority';
 import { FORMATS } from '../formats.js';
 import { closeParser } from '../sources/common/parser.js';
 import { wellFormedValue } from '../sources/common/text.js';
@@ -14,8 +14,8 @@ import type { Further } from './rows.js';
 // Reads the source of one import, off the event loop of the process.
 const port = parentPort;
 if (port === null) throw new Error('must run in a worker thread');
-// Requests that need no thread take precedence when processors are scarce: on Linux pid 0 means this thread alone.
-if (process.platform === 'linux') lowerPriority(5);
+// Requests that need no thread take precedence when processors are scarce.
+lowerThreadPriority(5);
 
 /** Holds an item that was read and not written yet. */
 interface ReadItem {

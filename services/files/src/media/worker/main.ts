@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { lowerPriority } from '@commonplace/kit/priority';
+import { lowerProcessPriority } from '@commonplace/kit/priority';
 import { MediaFailure } from '../failure.js';
 import type { Outcome, ProcessData, Reply, Task } from '../protocol.js';
 import { isTrap } from './trap.js';
@@ -10,7 +10,7 @@ const NICE = 10;
 
 const { memoryBytes } = JSON.parse(process.argv[2] ?? '{}') as ProcessData;
 // Requests that a user waits for take precedence over extracting text when processors are scarce.
-lowerPriority(NICE);
+lowerProcessPriority(NICE);
 const watch: WatchdogData = { memoryBytes, parent: process.ppid };
 new Worker(new URL('./watchdog.js', import.meta.url), { workerData: watch }).unref();
 

@@ -1,10 +1,10 @@
-import { lowerPriority } from '@commonplace/kit/priority';
+import { lowerProcessPriority } from '@commonplace/kit/priority';
 import type { ProcessData, Reply, Task } from './protocol.js';
 
 /** The process that a model runs in. It ends with its parent process. */
 const data = JSON.parse(process.argv[2] ?? '{}') as ProcessData;
-// Must precede the creation of the runtime's threads, which inherit the priority.
-if (data.nice > 0) lowerPriority(data.nice);
+// The runtime's threads, which start later, inherit the priority.
+if (data.nice > 0) lowerProcessPriority(data.nice);
 const inference = import('./inference.js').then(({ openInference }) => openInference(data));
 // Prevents an unhandled rejection; each task reports the failure.
 inference.catch(() => undefined);

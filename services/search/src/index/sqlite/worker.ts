@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { lowerPriority } from '@commonplace/kit/priority';
+import { lowerThreadPriority } from '@commonplace/kit/priority';
 import type { IndexQuery, RankQuery } from '../port.js';
 import { openEngine } from './engine.js';
 import type { Reply, Request, Task, ThreadData } from './protocol.js';
@@ -13,9 +13,8 @@ const IDLE_MS = 180_000;
 const port = parentPort;
 if (port === null) throw new Error('must run in a worker thread');
 const { path, limits } = workerData as ThreadData;
-// Lowers the OS priority, so that requests in other threads go first when processors are scarce. On Linux, pid 0 means
-// this thread alone.
-if (process.platform === 'linux') lowerPriority(PRIORITY);
+// Requests in other threads go first when processors are scarce.
+lowerThreadPriority(PRIORITY);
 const engine = openEngine(path, limits);
 const writes = createWriteQueue(engine);
 let idle: NodeJS.Timeout | undefined;
