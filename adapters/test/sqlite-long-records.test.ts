@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import type { Collection, CollectionSpec, StoredRecord } from '@commonplace/kit/store';
 import { countTurns } from '@commonplace/kit/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createCollection } from '../src/sqlite/collection.js';
 import { encodeInPieces, hasLongText } from '../src/sqlite/encode-record.js';
+import { openConnection } from '../src/sqlite/file/index.js';
 import { portionsOf } from '../src/sqlite/file/portions.js';
 import type { Step } from '../src/sqlite/file/writer-protocol.js';
 import { openSqliteDatabase, type SqliteDatabase } from '../src/sqlite/index.js';
+import { NO_RECORD_CACHE } from '../src/sqlite/record-cache.js';
+import { tableShape } from '../src/sqlite/schema.js';
 
 interface Page extends StoredRecord {
   readonly name: string;
@@ -16,6 +20,7 @@ interface Page extends StoredRecord {
 }
 
 const PAGES: CollectionSpec<Page> = { name: 'pages', indexes: [] };
+const LISTED: CollectionSpec<Page> = { name: 'listed', indexes: [{ fields: ['name', 'id'] }] };
 const LONG = `"Häuser" \\ \u2028 \u0000 \ud800 😀 ${'One heron.\n'.repeat(400_000)}`;
 
 let folder: string;
@@ -27,6 +32,22 @@ beforeAll(async () => {
   database = await openSqliteDatabase({ file: join(folder, 'long.db') });
   pages = await database.store('long').collection(PAGES);
 });
+
+/** Opens the collection of lists once more, and collects the statements that it runs in another thread. */
+function observe() {
+  const elsewhere: string[] = [];
+  const reader = openConnection(join(folder, 'long.db'), { readOnly: true });
+  const scanner = {
+    all: async (_group: string, ...query: Parameters<typeof reader.all>) => {
+      elsewhere.push(query[0]);
+      return reader.all(...query);
+    },
+    close: async () => {},
+  };
+  const context = { reader, scanner, cache: NO_RECORD_CACHE };
+  const observed = createCollection<Page>(context, tableShape('long', LISTED), LISTED);
+  return { observed, elsewhere, close: () => reader.close() };
+}
 
 afterAll(async () => {
   await database.close();
@@ -80,10 +101,48 @@ describe('a record with long texts', () => {
     expect((await pages.get('made'))?.name).toBe('First');
   });
 
-  test('is parsed in a later turn than it is read in', async () => {
-    expect(await countTurns(() => pages.get('made'))).toBeGreaterThan(0);
-    expect(await countTurns(() => pages.getMany(['made']))).toBeGreaterThan(0);
+  test('is parsed in a later turn than it arrives in', async () => {
+    expect(await countTurns(() => pages.get('made'))).toBeGreaterThan(1);
+    expect(await countTurns(() => pages.getMany(['made']))).toBeGreaterThan(1);
     expect(await countTurns(() => pages.get('short'))).toBe(0);
+  });
+
+  test('is read in another thread, by itself and as one of several', async () => {
+    const listed = await database.store('long').collection(LISTED);
+    const unit = database.store('long').begin();
+    // The text of `c` is large as one of several alone.
+    const texts = { a: LONG, b: 'Short', c: 'One heron.'.repeat(10_000), d: LONG };
+    const written = Object.entries(texts).map(([id, text]) => unit.insert(listed, { id, name: 'Listed', text }));
+    await unit.commit();
+    const [a, b, c, d] = written as [Page, Page, Page, Page];
+    const { observed, elsewhere, close } = observe();
+    const reads: [() => Promise<unknown>, unknown, number][] = [
+      [() => observed.get('b'), b, 0],
+      [() => observed.get('c'), c, 0],
+      [() => observed.get('d'), d, 1],
+      [() => observed.getMany(['c', 'b']), [c, b], 1],
+      // Two large records are sent by themselves.
+      [() => observed.getMany(['d', 'none', 'b', 'a']), [d, b, a], 2],
+      [() => observed.find({ where: { name: 'Listed' }, limit: 10, sort: ['id'] }), [a, b, c, d], 1],
+      [() => observed.find({ where: { name: { in: ['Listed', 'No'] } }, limit: 10, sort: ['id'] }), [a, b, c, d], 1],
+      [() => observed.find({ where: { name: 'Listed' }, limit: 1000, sort: ['id'] }), [a, b, c, d], 1],
+      [() => observed.find({ where: { name: 'Listed' }, limit: 1, sort: ['-id'] }), [d], 1],
+      [() => observed.find({ where: { name: 'Listed', id: { lt: 'd', gt: 'a' } }, limit: 1, sort: ['-id'] }), [c], 0],
+      [
+        () => observed.findAndCount({ where: { name: 'Listed' }, limit: 2, sort: ['id'] }, 9),
+        { found: [a, b], count: 4 },
+        1,
+      ],
+    ];
+    try {
+      for (const [read, records, count] of reads) {
+        elsewhere.length = 0;
+        expect(await read()).toEqual(records);
+        expect(elsewhere).toHaveLength(count);
+      }
+    } finally {
+      close();
+    }
   });
 });
 
@@ -98,11 +157,12 @@ describe('a large unit', () => {
 
   test('is sent to the writer in portions of some megabytes', () => {
     const steps = Array.from({ length: 200 }, (_, i): Step => ['', [`${i}`, [TEXT, TEXT], TEXT], 'change']);
-    const portions = portionsOf(steps);
+    const charsOf = ([, params]: Step) => String(params).length;
+    const portions = portionsOf(steps, charsOf);
     expect(portions.flat()).toEqual(steps);
     expect(portions.length).toBeGreaterThan(10);
-    expect(portionsOf(steps.slice(0, 3))).toEqual([steps.slice(0, 3)]);
-    expect(portionsOf([])).toEqual([[]]);
+    expect(portionsOf(steps.slice(0, 3), charsOf)).toEqual([steps.slice(0, 3)]);
+    expect(portionsOf([], charsOf)).toEqual([[]]);
   });
 
   test('takes effect as a whole', async () => {

@@ -1,6 +1,16 @@
 import type { Query, StoredRecord } from '@commonplace/kit/store';
 import type { Connection, Row } from './file/binding.js';
-import { isLarge, isLong, LargePage } from './large-pages.js';
+import { portionsOf } from './file/portions.js';
+import type { Scanner } from './file/scanner.js';
+import {
+  DOC_ALONE,
+  DOC_OF_SEVERAL,
+  ELSEWHERE,
+  type FoundPage,
+  isElsewhere,
+  isLarge,
+  LargePage,
+} from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { selectPage } from './select.js';
@@ -11,16 +21,22 @@ export interface CachedReads<T> {
   /** Returns a record if it is in memory, for a test of it rather than for a reader. */
   peek(id: string): T | undefined;
   get(id: string): T | undefined;
-  /** Returns the same; a large record is parsed in a later turn of the event loop than it is read in. */
+  /** Returns the same; another thread reads a large record, which is not cached. */
   getInTurns(id: string): T | undefined | Promise<T | undefined>;
   /** Returns the records that exist, in the order of `ids`. */
   getMany(ids: readonly string[]): T[];
-  /** Returns the same; those that are not in memory are parsed with pauses, and not cached, if they are large together. */
+  /**
+   * Returns the same. If those that are not in memory are large together, they are parsed with pauses, and not cached; another
+   * thread reads them if one is large.
+   */
   getManyInSlices(ids: readonly string[]): T[] | Promise<T[]>;
-  /** Returns the same; undefined if those that are not in memory are large together. */
+  /** Returns the same; undefined if those that are not in memory, or one of them, are large. */
   getManyUnlessLarge(ids: readonly string[]): T[] | undefined;
-  /** Returns a page. If it has more records than are cached of a page, or large ones, they are not cached. */
-  find(query: Query<T>): T[] | LargePage;
+  /**
+   * Returns a page; `elsewhere` if one of its records is large. If they are large together, or more than are cached of a page,
+   * they are not cached.
+   */
+  find(query: Query<T>): FoundPage<T>;
 }
 
 /** Largest page whose records are cached. Background work reads larger ones, once. */
@@ -29,41 +45,53 @@ export const MAX_CACHED_PAGE = 200;
 const MAX_CACHED_QUERY = 1000;
 
 export function createCachedReads<T extends StoredRecord>(
-  { reader, cache }: { readonly reader: Connection; readonly cache: RecordCache },
+  { reader, scanner, cache }: { readonly reader: Connection; readonly scanner: Scanner; readonly cache: RecordCache },
   shape: TableShape,
   cachesQueries: boolean,
 ): CachedReads<T> {
   const { table } = shape;
   const maxPage = cachesQueries ? MAX_CACHED_QUERY : MAX_CACHED_PAGE;
-  const byId = `SELECT doc FROM ${table} WHERE id = ?`;
-  const byIds = `SELECT doc FROM ${table} WHERE id IN ${LIST}`;
+  const byId = (doc: string) => `SELECT ${doc} FROM ${table} WHERE id = ?`;
+  const byIds = (columns: string) => `SELECT ${columns} FROM ${table} WHERE id IN ${LIST}`;
+  const [wholeById, aloneById, severalByIds] = [byId('doc'), byId(DOC_ALONE), byIds(DOC_OF_SEVERAL)];
   const cached = (id: string): T | undefined => cache.get(table, id) as T | undefined;
   const keep = ([doc]: Row): T => cache.put(table, JSON.parse(doc as string) as T, (doc as string).length);
 
   function get(id: string): T | undefined {
     const there = cached(id);
     if (there !== undefined) return there;
-    const row = rowOf(id);
+    const row = rowOf(wholeById, id);
     return row && keep(row);
   }
 
   function getInTurns(id: string): T | undefined | Promise<T | undefined> {
     const there = cached(id);
     if (there !== undefined) return there;
-    const row = rowOf(id);
+    const row = rowOf(aloneById, id);
     if (row === undefined) return undefined;
-    return isLong(row) ? new LargePage([row]).parse<T>().then(([record]) => record) : keep(row);
+    return isElsewhere(row) ? readElsewhere([[id]]).then(([record]) => record) : keep(row);
+  }
+
+  /** Reads records in another thread, one portion after the other. Those that have been deleted are left out. */
+  async function readElsewhere(portions: readonly (readonly string[])[]): Promise<T[]> {
+    const records: T[] = [];
+    for (const ids of portions) {
+      const rows = await scanner.all(table, byIds('doc'), [listParam(ids)]);
+      records.push(...(await new LargePage(rows).parse<T>()));
+    }
+    return records;
   }
 
   /** Reads a record from the file. The driver takes about four times as long to start a list of rows. */
-  function rowOf(id: string): Row | undefined {
+  function rowOf(statement: string, id: string): Row | undefined {
     // No id contains NUL, and NUL cannot be bound.
-    return id.includes('\0') ? undefined : reader.get(byId, [id]);
+    return id.includes('\0') ? undefined : reader.get(statement, [id]);
   }
 
   function getMany(ids: readonly string[]): T[] {
     if (ids.length === 1) return listed(get(ids[0] as string));
-    return readMany(ids, () => false) as T[];
+    const { known, missing } = lookUp(ids);
+    return inOrder(ids, known, missing.length === 0 ? [] : reader.all(byIds('doc'), [listParam(missing)]).map(keep));
   }
 
   function getManyInSlices(ids: readonly string[]): T[] | Promise<T[]> {
@@ -72,27 +100,37 @@ export function createCachedReads<T extends StoredRecord>(
       return one instanceof Promise ? one.then(listed) : listed(one);
     }
     // Records in memory may be dropped from there during the pauses.
-    let known: readonly (T | undefined)[] = [];
-    let large = new LargePage([]);
-    const refuse = (rows: readonly Row[], records: readonly (T | undefined)[]) => {
-      if (!isLarge(rows)) return false;
-      known = records;
-      large = new LargePage(rows);
-      return true;
-    };
-    return readMany(ids, refuse) ?? large.parse<T>().then((read) => inOrder(ids, known, read));
+    const { known, missing } = lookUp(ids);
+    const read = readMissing(missing);
+    if (Array.isArray(read)) return inOrder(ids, known, read);
+    const parsed = read === ELSEWHERE ? readElsewhere(inPortions(missing)) : read.parse<T>();
+    return parsed.then((records) => inOrder(ids, known, records));
   }
 
-  function readMany(
-    ids: readonly string[],
-    refuses: (rows: readonly Row[], records: readonly (T | undefined)[]) => boolean,
-  ): T[] | undefined {
-    const records = ids.map(cached);
-    const missing = ids.filter((_, at) => records[at] === undefined);
-    if (missing.length === 0) return records as T[];
-    const rows = reader.all(byIds, [listParam(missing)]);
-    if (refuses(rows, records)) return undefined;
-    return inOrder(ids, records, rows.map(keep));
+  function getManyUnlessLarge(ids: readonly string[]): T[] | undefined {
+    const { known, missing } = lookUp(ids);
+    const read = readMissing(missing);
+    return Array.isArray(read) ? inOrder(ids, known, read) : undefined;
+  }
+
+  /** Returns the records in memory, each at the place of its id, and the ids of the others. */
+  function lookUp(ids: readonly string[]) {
+    const known = ids.map(cached);
+    return { known, missing: ids.filter((_, at) => known[at] === undefined) };
+  }
+
+  /** Reads records of the file, in any order. */
+  function readMissing(ids: readonly string[]): FoundPage<T> {
+    if (ids.length === 0) return [];
+    const rows = reader.all(severalByIds, [listParam(ids)]);
+    if (rows.some(isElsewhere)) return ELSEWHERE;
+    return isLarge(rows) ? new LargePage(rows) : rows.map(keep);
+  }
+
+  /** Divides ids by the sizes of their records. */
+  function inPortions(ids: readonly string[]): string[][] {
+    const sizes = reader.all(byIds('id, octet_length(doc)'), [listParam(ids)]);
+    return portionsOf(sizes, ([, size]) => size as number).map((rows) => rows.map(([id]) => id as string));
   }
 
   function inOrder(ids: readonly string[], known: readonly (T | undefined)[], read: readonly T[]): T[] {
@@ -112,22 +150,23 @@ export function createCachedReads<T extends StoredRecord>(
     return records.every((record) => record !== undefined) ? records : undefined;
   }
 
-  function findInFile(query: Query<T>): T[] | LargePage {
+  function findInFile(query: Query<T>): FoundPage<T> {
     const isSmall = query.limit <= maxPage;
     const found = cache.isEnabled && isSmall ? findCached(query) : undefined;
     if (found !== undefined) return found;
-    const { sql, params } = selectPage(shape, query, ['doc', 'id'], false);
+    const { sql, params } = selectPage(shape, query, [query.limit === 1 ? DOC_ALONE : DOC_OF_SEVERAL, 'id'], false);
     const ofRow = (row: Row): T => cached(row[1] as string) ?? keep(row);
     if (query.limit === 1) {
       const row = reader.get(sql, params);
-      return listed(row && ofRow(row));
+      return row !== undefined && isElsewhere(row) ? ELSEWHERE : listed(row && ofRow(row));
     }
     const rows = reader.all(sql, params);
+    if (rows.some(isElsewhere)) return ELSEWHERE;
     if (!cachesQueries && isLarge(rows)) return new LargePage(rows);
     return rows.map(rows.length <= maxPage ? ofRow : ([doc]) => JSON.parse(doc as string) as T);
   }
 
-  function find(query: Query<T>): T[] | LargePage {
+  function find(query: Query<T>): FoundPage<T> {
     if (!cachesQueries || !cache.isEnabled) return findInFile(query);
     const question = JSON.stringify(query);
     const records = cache.found(table, question)?.map(cached);
@@ -146,7 +185,7 @@ export function createCachedReads<T extends StoredRecord>(
     getInTurns,
     getMany,
     getManyInSlices,
-    getManyUnlessLarge: (ids) => readMany(ids, isLarge),
+    getManyUnlessLarge,
     find,
   };
 }

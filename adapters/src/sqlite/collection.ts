@@ -3,10 +3,10 @@ import { createCachedReads, MAX_CACHED_PAGE } from './cached-reads.js';
 import { explain } from './explain.js';
 import type { Connection, Param, Row } from './file/binding.js';
 import type { Scanner } from './file/scanner.js';
-import { createFilteredReads, ELSEWHERE, type FoundPage } from './filtered-reads.js';
+import { createFilteredReads } from './filtered-reads.js';
 import { flatten } from './flatten.js';
 import { splitByIndex, tableOfFew } from './index-part.js';
-import { isLarge, LargePage } from './large-pages.js';
+import { DOC_OF_SEVERAL, ELSEWHERE, type FoundPage, isElsewhere, isLarge, LargePage } from './large-pages.js';
 import type { RecordCache } from './record-cache.js';
 import type { TableShape } from './schema.js';
 import { checkCount, selectPage } from './select.js';
@@ -46,7 +46,7 @@ export function createCollection<T extends StoredRecord>(
       ? (await inThread(where, sql, params))[0]
       : reader.get(sql, params);
   const { cachesQueries = false } = spec;
-  const cached = createCachedReads<T>({ reader, cache }, shape, cachesQueries);
+  const cached = createCachedReads<T>({ reader, scanner, cache }, shape, cachesQueries);
   const filtered = createFilteredReads(reader, cached, shape);
   const isFiltered = ({ where, limit }: Query<T>): boolean =>
     (limit <= MAX_CACHED_PAGE || cachesQueries) && !searchesText(where);
@@ -69,8 +69,11 @@ export function createCollection<T extends StoredRecord>(
     if (read instanceof LargePage) return read.parse();
     const { shape: from, where } = await chosen(query.where);
     const isLong = read === ELSEWHERE || searchesText(query.where) || filtered.isLongQuery(query);
-    const { sql, params } = selectPage(from, { ...query, where }, ['doc'], isLong && areMany(query.where));
-    const rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
+    const select = (column: 'doc' | typeof DOC_OF_SEVERAL) =>
+      selectPage(from, { ...query, where }, [column], isLong && areMany(query.where));
+    const { sql, params } = select(isLong ? 'doc' : DOC_OF_SEVERAL);
+    let rows = isLong ? await inThread(query.where, sql, params) : reader.all(sql, params);
+    if (rows.some(isElsewhere)) rows = await inThread(query.where, select('doc').sql, params);
     return isLarge(rows) ? new LargePage(rows).parse() : rows.map(([doc]) => JSON.parse(doc as string) as T);
   }
 

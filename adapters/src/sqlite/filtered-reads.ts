@@ -2,7 +2,7 @@ import type { Condition, Query, StoredRecord, Where } from '@commonplace/kit/sto
 import type { CachedReads } from './cached-reads.js';
 import type { Connection } from './file/binding.js';
 import { candidatesOf, isEmpty, isInOneIndex, splitByIndex, tableOfFew } from './index-part.js';
-import type { LargePage } from './large-pages.js';
+import { ELSEWHERE, type FoundPage } from './large-pages.js';
 import { createMatcher, isMatchable } from './matches.js';
 import { elementTable, indexName, type TableShape } from './schema.js';
 import { selectPage, streamsOf } from './select.js';
@@ -40,11 +40,6 @@ interface CountedRead<T> {
   readonly found: FoundPage<T>;
   readonly count: number | typeof ELSEWHERE;
 }
-
-export const ELSEWHERE = 'elsewhere';
-
-/** The records of a page, if they were read: some are not parsed yet. */
-export type FoundPage<T> = T[] | LargePage | typeof ELSEWHERE;
 
 /** Maximum number of candidates of a page and of a count that are tested in memory: less than a millisecond. */
 const MAX_CANDIDATES = { page: 1000, count: 2000 };

@@ -1,6 +1,30 @@
 import { createBreathe, nextTurn } from '@commonplace/kit/slices';
 import type { Row } from './file/binding.js';
 
+/**
+ * Bytes of JSON above which another thread reads a record: by itself, or as one of several. SQLite's driver decodes a mebibyte of
+ * text beyond ASCII in five milliseconds.
+ */
+const MAX_BYTES = { alone: 512 * 1024, ofSeveral: 64 * 1024 };
+
+/** What takes the place of records that another thread has to read. */
+export const ELSEWHERE = 'elsewhere';
+
+/** The records of a page, if they were read: some are not parsed yet. */
+export type FoundPage<T> = T[] | LargePage | typeof ELSEWHERE;
+
+/** SQL of a record's JSON, or of the number of its bytes if there are too many to read it on the main thread. */
+export const DOC_ALONE = docUpTo(MAX_BYTES.alone);
+export const DOC_OF_SEVERAL = docUpTo(MAX_BYTES.ofSeveral);
+
+// The length of a text is stored before it, so that the text is not read.
+function docUpTo<N extends number>(bytes: N) {
+  return `CASE WHEN octet_length(doc) <= ${bytes} THEN doc ELSE octet_length(doc) END` as const;
+}
+
+/** Returns whether a row has the size of a record in place of the record. */
+export const isElsewhere = ([doc]: Row): boolean => typeof doc === 'number';
+
 /** Characters of JSON above which a page is parsed with pauses, and not kept in memory: some five milliseconds. */
 const LARGE_CHARS = 1024 * 1024;
 
@@ -23,9 +47,6 @@ export class LargePage {
     return records;
   }
 }
-
-/** Returns whether a record takes milliseconds to parse. */
-export const isLong = ([doc]: Row): boolean => (doc as string).length > LARGE_CHARS;
 
 /** Returns whether the records of a page are large together. A single one cannot be parsed with pauses. */
 export function isLarge(rows: readonly Row[]): boolean {

@@ -27,11 +27,10 @@ export function selectMerged<T>(shape: TableShape, all: readonly Streams<T>[], p
   const ordered = (names: readonly string[]) => names.map((name) => `${name}${descending}`).join(', ');
   const { sql, params } = queueOf(shape, all, page, values, places);
   const byColumn = ordered(places.map((_, at) => String(values.length + at + 2)));
-  const columns = page.columns.map((column) => `d.${column}`).join(', ');
   return {
     sql:
       `WITH RECURSIVE merged(${['number', ...values, ...places, 'record'].join(', ')}) AS (${sql} ORDER BY ${byColumn}) ` +
-      `SELECT ${columns} FROM (SELECT DISTINCT ${places.join(', ')}, record FROM merged${page.limit.sql}) p ` +
+      `SELECT ${page.columns.join(', ')} FROM (SELECT DISTINCT ${places.join(', ')}, record FROM merged${page.limit.sql}) p ` +
       `CROSS JOIN ${table} d ON d.rowid = p.record ORDER BY ${ordered(places.map((place) => `p.${place}`))}`,
     params: [...params, ...page.limit.params],
   };

@@ -1,6 +1,7 @@
 import type { Query, Scalar, Where } from '@commonplace/kit/store';
 import { invalidCursor, type SortTerm, sortTerms } from '@commonplace/kit/store';
 import { type Element, elementInOrder, tableOfFew } from './index-part.js';
+import type { DOC_ALONE, DOC_OF_SEVERAL } from './large-pages.js';
 import { findMerge, mergeArms } from './merge.js';
 import { elementTable, type TableShape } from './schema.js';
 import { selectMerged } from './select-merged.js';
@@ -15,7 +16,7 @@ import { valueExpression } from './values.js';
 export function selectPage<T>(
   shape: TableShape,
   query: Query<T>,
-  columns: readonly ('id' | 'doc')[],
+  columns: readonly ('id' | 'doc' | typeof DOC_ALONE | typeof DOC_OF_SEVERAL)[],
   isLong = true,
 ): Sql {
   const { where, anyOrder = false } = query;

@@ -1,24 +1,16 @@
-import type { Param } from './binding.js';
-import type { Pieces, Step } from './writer-protocol.js';
-
-/** Characters of statements that are checked and sent to the writer at a time: some two milliseconds. */
+/** Characters that are copied to or from another thread at a time: some two milliseconds. */
 const PORTION_CHARS = 1024 * 1024;
 
-/** Divides the statements of a unit into portions, each with at least one; one portion if they are not large together. */
-export function portionsOf(steps: readonly Step[]): (readonly Step[])[] {
-  const portions: (readonly Step[])[] = [];
+/** Divides items into portions, each with at least one; one portion if they are not large together. */
+export function portionsOf<T>(items: readonly T[], charsOf: (item: T) => number): (readonly T[])[] {
+  const portions: (readonly T[])[] = [];
   let [from, chars] = [0, 0];
-  for (const [at, [, params]] of steps.entries()) {
-    for (const param of params) chars += charsOf(param);
-    if (chars < PORTION_CHARS || at === steps.length - 1) continue;
-    portions.push(steps.slice(from, at + 1));
+  for (const [at, item] of items.entries()) {
+    chars += charsOf(item);
+    if (chars < PORTION_CHARS || at === items.length - 1) continue;
+    portions.push(items.slice(from, at + 1));
     from = at + 1;
     chars = 0;
   }
-  return [...portions, from === 0 ? steps : steps.slice(from)];
-}
-
-function charsOf(param: Param | Pieces): number {
-  if (typeof param === 'string') return param.length;
-  return Array.isArray(param) ? param.reduce((sum, piece) => sum + piece.length, 0) : 0;
+  return [...portions, from === 0 ? items : items.slice(from)];
 }

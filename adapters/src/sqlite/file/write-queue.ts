@@ -147,7 +147,7 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     commit(steps, acknowledged) {
       if (state !== 'open') return Promise.reject(Unavailable({}, { cause }));
       return new Promise((resolve, reject) => {
-        const portions = portionsOf(steps);
+        const portions = portionsOf(steps, charsOf);
         const entry = { resolve, reject, acknowledged };
         if (portions.length === 1) {
           checkSteps(steps);
@@ -186,6 +186,15 @@ function createWriteQueue(thread: Worker, onDeath: (cause: unknown) => void): Wr
     },
   };
   return queue;
+}
+
+function charsOf([, params]: Step): number {
+  let chars = 0;
+  for (const param of params) {
+    if (typeof param === 'string') chars += param.length;
+    else if (Array.isArray(param)) for (const piece of param) chars += piece.length;
+  }
+  return chars;
 }
 
 /** Throws if a parameter cannot be stored. Pieces are those of JSON, which never has what is refused. */

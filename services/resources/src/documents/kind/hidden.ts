@@ -18,9 +18,8 @@ export interface Hidden {
 const BATCH = 1000;
 
 export function createHidden({ tree, policy }: { readonly tree: Tree; readonly policy: Policy }): Hidden {
-  /** Looks up every id in the text: parsing the text to find the real references would cost far more. */
-  async function from(subject: AccessSubject, text: string): Promise<string[]> {
-    const ids = namedIn(text);
+  /** Looks up every id of a text: parsing the text to find the real references would cost far more. */
+  async function hiddenAmong(ids: readonly string[], subject: AccessSubject): Promise<string[]> {
     const hidden: string[] = [];
     for (let at = 0; at < ids.length; at += BATCH) {
       const nodes = await tree.getMany(ids.slice(at, at + BATCH));
@@ -31,8 +30,11 @@ export function createHidden({ tree, policy }: { readonly tree: Tree; readonly p
   }
 
   return {
-    from,
-    in: async (context, text) => (namedIn(text).length === 0 ? [] : from(await policy.subject(context), text)),
+    from: (subject, text) => hiddenAmong(namedIn(text), subject),
+    async in(context, text) {
+      const ids = namedIn(text);
+      return ids.length === 0 ? [] : hiddenAmong(ids, await policy.subject(context));
+    },
   };
 }
 
