@@ -99,3 +99,31 @@ describe('a document that was read before', () => {
     expect(forms.known(nodeOf(text), 'markdown')).toBeUndefined();
   });
 });
+
+describe('a document that several read at once in another format', () => {
+  const asHtml = (text: string, forms: ReturnType<typeof createDerivedForms>, version = 1) =>
+    forms.read(nodeOf(text, version), record('markdown', text), 'html', [], Date.now() + 10_000);
+
+  test.each([
+    ['names no resource', 'One two'],
+    ['names a resource', '[a](resource:0190cf5e-9f3c-7d60-8000-0123456789ab)'],
+  ])('is derived once if it %s', async (_, text) => {
+    const forms = createDerivedForms(deriver);
+    const [first, second] = await Promise.all([asHtml(text, forms), asHtml(text, forms)]);
+    expect(second).toBe(first);
+    expect(derivations).toEqual(['payload']);
+  });
+
+  test('is derived again for another version, and after a failure', async () => {
+    const forms = createDerivedForms(deriver);
+    await Promise.all([asHtml('One', forms), asHtml('One', forms, 2)]);
+    expect(derivations).toHaveLength(2);
+    let failures = 1;
+    const run: Deriver['run'] = (...given) =>
+      failures-- > 0 ? Promise.reject(new Error('too late')) : deriver.run(...given);
+    const failing = createDerivedForms({ ...deriver, run });
+    const all = await Promise.allSettled([asHtml('Two', failing), asHtml('Two', failing), asHtml('Two', failing)]);
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect(derivations).toHaveLength(3);
+  });
+});

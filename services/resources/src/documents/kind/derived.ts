@@ -1,3 +1,4 @@
+import { createSharedWork } from '@commonplace/kit/cache';
 import { LRUCache } from 'lru-cache';
 import type { Payload } from '../../content/kind.js';
 import type { Node } from '../../domain/node.js';
@@ -28,6 +29,13 @@ interface DerivedForms {
     hidden: readonly string[],
     deadline: number,
   ): Promise<Payload> | Payload;
+  /** Returns the same, and caches nothing, for a document that got its block ids and is not committed with them. */
+  readOnce(
+    record: StoredContent,
+    format: DocumentFormat,
+    hidden: readonly string[],
+    deadline: number,
+  ): Promise<Payload>;
 }
 
 /**
@@ -41,9 +49,20 @@ export function createDerivedForms(deriver: Deriver): DerivedForms {
     sizeCalculation: ({ content }) => (content?.length ?? 0) + OVERHEAD_BYTES,
   });
 
-  async function derive(record: StoredContent, format: DocumentFormat, hidden: readonly string[], deadline: number) {
+  /** Derives payloads, by their keys in the cache. */
+  const shared = createSharedWork<Payload>();
+
+  function derive(
+    key: string,
+    record: StoredContent,
+    format: DocumentFormat,
+    hidden: readonly string[],
+    deadline: number,
+  ): Promise<Payload> {
     const { tenant, text } = record;
-    return deriver.run({ tenant, deadline }, text.length, 'payload', bare(record), format, hidden);
+    return shared(key, async () =>
+      deriver.run({ tenant, deadline }, text.length, 'payload', bare(record), format, hidden),
+    );
   }
 
   async function readCached(
@@ -55,7 +74,7 @@ export function createDerivedForms(deriver: Deriver): DerivedForms {
     const key = `${record.id}:${record.version}:${format}:${hidden.join(' ')}`;
     const known = cached.get(key);
     if (known !== undefined) return known;
-    const payload = await derive(record, format, hidden, deadline);
+    const payload = await derive(key, record, format, hidden, deadline);
     cached.set(key, payload);
     return payload;
   }
@@ -72,9 +91,14 @@ export function createDerivedForms(deriver: Deriver): DerivedForms {
     async read(node, record, format, hidden, deadline) {
       const written = hidden.length === 0 ? source(record, format) : undefined;
       if (namedIn(record.text).length > 0) return written ?? readCached(record, format, hidden, deadline);
-      const payload = await (written ?? derive(record, format, hidden, deadline));
-      cached.set(keyOf(node, format), withOwnMemory(payload));
+      const key = keyOf(node, format);
+      const payload = await (written ?? derive(key, record, format, hidden, deadline));
+      cached.set(key, withOwnMemory(payload));
       return payload;
+    },
+    readOnce(record, format, hidden, deadline) {
+      const key = [record.id, record.version, record.blockIds, format, ...hidden].join(' ');
+      return derive(key, record, format, hidden, deadline);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { createSharedWork } from '@commonplace/kit/cache';
 import type { CallContext } from '@commonplace/kit/rpc';
 import { createBreathe } from '@commonplace/kit/slices';
 import { createDerivedForms } from './derived.js';
@@ -16,6 +17,7 @@ export function createDocumentKind(parts: DocumentParts): DocumentKind {
   const { contents, keeper, hidden, deriver } = parts;
   const derived = createDerivedForms(deriver);
   const reader = createDocumentReader(parts);
+  const shared = createSharedWork<string>();
 
   /** Stores the block ids of a document, because ids that were returned to a caller must stay valid. */
   async function keepIds(
@@ -24,7 +26,10 @@ export function createDocumentKind(parts: DocumentParts): DocumentKind {
     requester: Requester,
   ): Promise<StoredContent> {
     if (record.blockIds !== undefined || record.format === 'json') return record;
-    const blockIds = await deriver.run(requester, record.text.length, 'ids', bare(record));
+    // Of several readers one keeps them; the others begin anew, and find them kept.
+    const blockIds = await shared(`${record.id}:${record.version}`, async () =>
+      deriver.run(requester, record.text.length, 'ids', bare(record)),
+    );
     return work.replace(contents, record, { ...record, blockIds });
   }
 
@@ -33,18 +38,20 @@ export function createDocumentKind(parts: DocumentParts): DocumentKind {
     ...createDocumentTexts(parts, reader),
     async read(node, query, context) {
       const format = formatFrom(query.format) ?? 'markdown';
-      const known = context.work.dirty ? undefined : derived.known(node, format);
+      // Uncommitted content must not be cached: it may be rolled back.
+      const isCommitted = !context.work.dirty;
+      const known = isCommitted ? derived.known(node, format) : undefined;
       if (known !== undefined) return known;
       const breathe = createBreathe(context.signal);
       const record = await context.work.get(contents, node.id);
       if (record === undefined) return deriver.run(node.tenant, 0, 'payload', EMPTY, format, []);
       await breathe();
       const withIds = format === 'json' ? await keepIds(record, context.work, within(record, context)) : record;
-      // Uncommitted content must not be cached: it may be rolled back.
-      if (context.work.dirty) return reader.shown(node.tenant, withIds, format, context);
+      if (!isCommitted) return reader.shown(node.tenant, withIds, format, context);
       const unknown = await hidden.in(context, withIds.text);
       await breathe();
-      return derived.read(node, withIds, format, unknown, context.deadline);
+      if (withIds !== record) return derived.readOnce(withIds, format, unknown, context.deadline);
+      return derived.read(node, record, format, unknown, context.deadline);
     },
     async readKept({ tenant }, snapshotId, { format }, context) {
       return reader.shown(tenant, await reader.kept(snapshotId, context), formatFrom(format) ?? 'markdown', context);
