@@ -61,16 +61,8 @@ function bounded(method: ServedMethod, request: unknown, options: CallOptions, p
       inTime();
       wanted();
     };
-    answer.then(
-      (value) => {
-        done();
-        resolve(value);
-      },
-      (error) => {
-        done();
-        reject(asAppError(error));
-      },
-    );
+    answer.then(done, done);
+    answer.then(resolve, (error) => reject(asAppError(error)));
   });
 }
 

@@ -74,16 +74,8 @@ function raced<T>(work: Promise<T>, call: Served): Promise<T> {
       inTime();
       wanted();
     };
-    work.then(
-      (value) => {
-        done();
-        resolve(value);
-      },
-      (error) => {
-        done();
-        reject(error);
-      },
-    );
+    work.then(done, done);
+    work.then(resolve, reject);
     // A call that has ended already rejects at once; otherwise a commit could start before the next check.
     if (isCancelled(call.bounds)) end(cancelled());
     else if (call.bounds.deadline <= Date.now()) end(Timeout());
