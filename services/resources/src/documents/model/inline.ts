@@ -114,8 +114,21 @@ function trimBlankEnd(text: string): string {
   return text.slice(0, end);
 }
 
-/** Removes a mark from the blanks at the start of every range that has it. */
-function shrinkMark(nodes: readonly DocNode[], type: string): DocNode[] {
+/** Divides a text into the blanks at one of its ends, and the rest. */
+type SplitBlanks = (text: string) => { readonly blanks: string; readonly rest: string };
+
+const splitStart: SplitBlanks = (text) => {
+  const rest = text.replace(blankEdge, '');
+  return { blanks: text.slice(0, text.length - rest.length), rest };
+};
+
+const splitEnd: SplitBlanks = (text) => {
+  const rest = trimBlankEnd(text);
+  return { blanks: text.slice(rest.length), rest };
+};
+
+/** Removes a mark from the blanks where every range that has it begins, in the order of `nodes`. */
+function shrinkMark(nodes: readonly DocNode[], type: string, split: SplitBlanks): DocNode[] {
   const out: DocNode[] = [];
   let inside = false;
   for (const node of nodes) {
@@ -124,12 +137,11 @@ function shrinkMark(nodes: readonly DocNode[], type: string): DocNode[] {
       out.push(withoutMark(node, type));
       continue;
     } else if (!inside && node.type === 'text' && !hasMark(node, 'code')) {
-      const text = node.text ?? '';
-      const blank = blankEdge.exec(text)?.[0].length ?? 0;
-      if (blank > 0) out.push({ ...withoutMark(node, type), text: text.slice(0, blank) });
-      if (blank === text.length) continue;
+      const { blanks, rest } = split(node.text ?? '');
+      if (blanks !== '') out.push({ ...withoutMark(node, type), text: blanks });
+      if (rest === '') continue;
       inside = true;
-      out.push(blank > 0 ? { ...node, text: text.slice(blank) } : node);
+      out.push(blanks === '' ? node : { ...node, text: rest });
       continue;
     } else inside = true;
     out.push(node);
@@ -144,32 +156,10 @@ function shrinkMarks(nodes: readonly DocNode[]): DocNode[] {
   let result = nodes;
   for (const type of DELIMITED) {
     if (!result.some((node) => hasMark(node, type))) continue;
-    result = shrinkMark(result, type);
-    result = shrinkEnd(result, type);
+    result = shrinkMark(result, type, splitStart);
+    result = shrinkMark(result.toReversed(), type, splitEnd).reverse();
   }
   return [...result];
-}
-
-function shrinkEnd(nodes: readonly DocNode[], type: string): DocNode[] {
-  const out: DocNode[] = [];
-  let inside = false;
-  for (const node of nodes.toReversed()) {
-    if (!hasMark(node, type)) inside = false;
-    else if (!inside && node.type === 'hard_break') {
-      out.push(withoutMark(node, type));
-      continue;
-    } else if (!inside && node.type === 'text' && !hasMark(node, 'code')) {
-      const text = node.text ?? '';
-      const kept = trimBlankEnd(text);
-      if (kept.length < text.length) out.push({ ...withoutMark(node, type), text: text.slice(kept.length) });
-      if (kept === '') continue;
-      inside = true;
-      out.push(kept.length < text.length ? { ...node, text: kept } : node);
-      continue;
-    } else inside = true;
-    out.push(node);
-  }
-  return out.reverse();
 }
 
 /**
