@@ -1,27 +1,12 @@
 import type { FORM_FIELD_TYPES } from '@commonplace/proto/schemas.js';
-import type { ColumnType } from '../tables/column.js';
+import { type ColumnType, STORED_TYPES } from '../tables/column.js';
 
 /** The types of form fields (api: 13). */
 export type FieldType = (typeof FORM_FIELD_TYPES)[number];
 
 const NUMBERS: readonly ColumnType[] = ['number', 'currency', 'percent', 'rating', 'duration'];
 const TEXTS: readonly ColumnType[] = ['text', 'long_text'];
-const ANY: readonly ColumnType[] = [
-  ...TEXTS,
-  ...NUMBERS,
-  'checkbox',
-  'date',
-  'datetime',
-  'select',
-  'multi_select',
-  'user',
-  'link',
-  'resource',
-  'url',
-  'email',
-  'phone',
-  'json',
-];
+const ANY = STORED_TYPES.filter((type) => type !== 'attachment');
 
 /** Column types that a field may be bound to; a column created for the field has the first one. */
 export const COLUMNS_OF: Readonly<Record<FieldType, readonly ColumnType[]>> = {

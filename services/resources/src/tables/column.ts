@@ -1,7 +1,7 @@
 import { COLUMN_TYPE_ALIASES } from '@commonplace/proto/schemas.js';
 
 /** Column types whose cells clients may write. */
-const STORED_TYPES = [
+export const STORED_TYPES = [
   'text',
   'long_text',
   'number',
