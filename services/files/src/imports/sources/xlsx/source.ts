@@ -11,19 +11,14 @@ import {
 import { readSheetTable, sheetNames } from './sheet.js';
 
 /** Returns a workbook's items: its only sheet as a table, or a folder with a table for each. */
-export async function workbookItems(
-  bundle: Bundle,
-  path: string,
-  name: string,
-  parent?: string,
-): Promise<SourceItem[]> {
+export async function workbookItems(bundle: Bundle, path: string, name: string): Promise<SourceItem[]> {
   const sheets = await sheetNames(bundle, path);
   if (sheets.length === 0) throw new ImportFault('no_tables', `${path} has no sheets.`);
-  if (sheets.length === 1) return [{ path, parent, kind: 'table', name }];
+  if (sheets.length === 1) return [{ path, kind: 'table', name }];
   const tables = sheets.map(
     (sheet): SourceItem => ({ path: `${path}#${sheet}`, parent: path, kind: 'table', name: cleanName(sheet) }),
   );
-  return [{ path, parent, kind: 'folder', name }, ...tables];
+  return [{ path, kind: 'folder', name }, ...tables];
 }
 
 /** Reads an item of `workbookItems`. */
