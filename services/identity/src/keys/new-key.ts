@@ -1,23 +1,15 @@
 import { newId } from '@commonplace/kit/id';
 import { foldName } from '@commonplace/kit/words';
-import { type KeyType, mintKey } from '../domain/key-format.js';
+import { mintKey } from '../domain/key-format.js';
 import { keyedHash } from '../domain/keyed-hash.js';
 import type { ApiKeyRecord } from '../stores/api-keys.js';
 
 /** The validated properties of a new key. */
-export interface KeyDraft {
-  /** The id of the Org, or of the person's default Personal workspace. */
-  readonly tenant: string;
-  readonly type: KeyType;
-  readonly orgId?: string;
-  readonly actingUserId: string;
-  readonly name: string;
-  readonly description?: string;
-  readonly scopes: readonly string[];
-  readonly workspaceIds?: readonly string[];
-  readonly ipAllowlist?: readonly string[];
-  readonly expiresAt?: string;
-}
+export type KeyDraft = Partial<Pick<ApiKeyRecord, 'ipAllowlist'>> &
+  Pick<
+    ApiKeyRecord,
+    'tenant' | 'type' | 'orgId' | 'actingUserId' | 'name' | 'description' | 'scopes' | 'workspaceIds' | 'expiresAt'
+  >;
 
 /** Returns a new key's record and the key itself, which is stored nowhere. The first pepper is the current one. */
 export function newApiKey(

@@ -3,6 +3,7 @@ import type { KeyType } from '../domain/key-format.js';
 
 /** An API key without its secret. */
 export interface ApiKeyRecord extends StoredRecord {
+  /** The id of the Org, or of the person's default Personal workspace. */
   readonly tenant: string;
   readonly type: KeyType;
   /** The id of the Org; absent for a Personal key. */
