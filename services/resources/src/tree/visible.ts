@@ -22,30 +22,11 @@ export interface Visible {
  * that the caller can read (the workspace itself, or a restricted node granted to them), or below a granted node within
  * the same boundary.
  */
-export function visibleWhere(
+export async function visibleWhere(
   parts: TreeParts,
   workspaceId: string,
   subject: AccessSubject,
   capability: Capability = 'read',
-): Promise<Visible> {
-  return openTo(parts, workspaceId, subject, capability);
-}
-
-/** Returns a filter for the nodes of one workspace on which the caller has a capability. */
-export async function allowedWhere(
-  parts: TreeParts,
-  workspaceId: string,
-  subject: AccessSubject,
-  capability: Capability,
-): Promise<Where<Node>> {
-  return (await openTo(parts, workspaceId, subject, capability)).where;
-}
-
-async function openTo(
-  parts: TreeParts,
-  workspaceId: string,
-  subject: AccessSubject,
-  capability: Capability,
 ): Promise<Visible> {
   const { agent, author } = subject;
   let open = await openToPerson(parts, workspaceId, subject, capability);
@@ -55,6 +36,16 @@ async function openTo(
   if (role === undefined) return visible(NOTHING);
   const held = await parts.policy.agentGrantsIn(workspaceId, subject);
   return visible(both(open, await openBy(parts, workspaceId, role, held, subject.now, capability)));
+}
+
+/** Returns a filter for the nodes of one workspace on which the caller has a capability. */
+export async function allowedWhere(
+  parts: TreeParts,
+  workspaceId: string,
+  subject: AccessSubject,
+  capability: Capability,
+): Promise<Where<Node>> {
+  return (await visibleWhere(parts, workspaceId, subject, capability)).where;
 }
 
 async function openToPerson(
