@@ -38,7 +38,6 @@ interface Target {
 /** Describes an upload that is open, or one part of it. */
 interface OpenTarget {
   readonly upload: Upload;
-  readonly part: number | undefined;
   readonly expected: ExpectedBytes;
 }
 
@@ -105,7 +104,7 @@ async function targetOf(parts: UploadParts, token: string, length: number | unde
   if (length !== undefined && sizeBytes !== undefined && length !== sizeBytes) {
     throw UploadIncomplete({ received_bytes: length, expected_bytes: sizeBytes });
   }
-  const open = { upload, part, expected: { sizeBytes, sha256 } };
+  const open = { upload, expected: { sizeBytes, sha256 } };
   return {
     sizeBytes,
     limit,
