@@ -41,28 +41,10 @@ const IMAGES = 500;
 const ROUND_IMAGES = 5;
 /** Number of kills of runs at their cut points, of runs under kills, and of cuts of their streams. */
 const RUN_ROUNDS: RunRounds = { cuts: 56, runs: 200, streamCuts: 1_000 };
-const PARTS = [
-  'writes',
-  'power',
-  'imports',
-  'runs',
-  'automations',
-  'imports-large',
-  'links',
-  'schedules',
-  'messages',
-  'messages-mesh',
-  ...MESH_PARTS,
-] as const;
 /** Parts that a short run omits unless they are named, because they take long or need servers. */
-const LONG: ReadonlySet<Part> = new Set([
-  'imports-large',
-  'links',
-  'schedules',
-  'messages',
-  'messages-mesh',
-  ...MESH_PARTS,
-]);
+const LONG_PARTS = ['imports-large', 'links', 'schedules', 'messages', 'messages-mesh', ...MESH_PARTS] as const;
+const PARTS = ['writes', 'power', 'imports', 'runs', 'automations', ...LONG_PARTS] as const;
+const LONG: ReadonlySet<Part> = new Set(LONG_PARTS);
 type Part = (typeof PARTS)[number];
 
 async function soak(rounds: number, home: string, tally: Tally): Promise<void> {
