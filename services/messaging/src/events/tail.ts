@@ -38,19 +38,25 @@ export class Tail {
 
   constructor(private readonly parts: TailParts) {}
 
-  /** Adds a reader, which gets all events after the returned number. */
-  async join(reader: TailReader): Promise<number> {
+  /**
+   * Adds a reader, which gets all events after the returned number. A reader that has already seen the events up to
+   * `seen` gets none of them again: another process, where it read before, may have been ahead of this one.
+   */
+  async join(reader: TailReader, seen = 0): Promise<number> {
     this.opening ??= this.open();
     await this.opening;
-    if (this.readers.size === 0) {
+    let start = 0;
+    if (this.readers.size === 0 || seen > this.seq) {
       const { seq } = await this.parts.eventLog.head();
       // Without readers the number is not kept up to date.
       if (this.readers.size === 0) this.seq = Math.max(this.seq, seq);
+      start = Math.min(seen, seq);
     }
-    this.readers.set(reader, this.seq);
+    start = Math.max(start, this.seq);
+    this.readers.set(reader, start);
     this.index(reader, reader.tenants);
     this.wakeSignal.wake();
-    return this.seq;
+    return start;
   }
 
   leave(reader: TailReader): void {

@@ -49,7 +49,7 @@ export async function* watchEvents(
   const positions = createPositions(Buffer.from((await parts.eventLog.head()).key, 'base64'));
   const stream = new EventStream(parts, view, positions, context.signal);
   try {
-    const start = await parts.tail.join(stream);
+    const start = await parts.tail.join(stream, positions.read(lastEventId)?.seq);
     parts.memberChanges.add(stream);
     yield EventMessage.fromPartial({});
     yield* stream.resume(lastEventId, start, since);
