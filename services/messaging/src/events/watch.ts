@@ -49,7 +49,9 @@ export async function* watchEvents(
   const positions = createPositions(Buffer.from((await parts.eventLog.head()).key, 'base64'));
   const stream = new EventStream(parts, view, positions, context.signal);
   try {
-    const start = await parts.tail.join(stream, positions.read(lastEventId)?.seq);
+    const seen = positions.read(lastEventId)?.seq ?? 0;
+    // The events of a tenant may be complete only from a number on that the tail has not reached.
+    const start = await parts.tail.join(stream, Math.max(seen, ...since.values()));
     parts.memberChanges.add(stream);
     yield EventMessage.fromPartial({});
     yield* stream.resume(lastEventId, start, since);
