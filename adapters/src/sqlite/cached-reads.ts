@@ -76,7 +76,11 @@ export function createCachedReads<T extends StoredRecord>(
   async function readElsewhere(portions: readonly (readonly string[])[]): Promise<T[]> {
     const records: T[] = [];
     for (const ids of portions) {
-      const rows = await scanner.all(table, byIds('doc'), [listParam(ids)]);
+      // The records may have been deleted.
+      const [first] = ids;
+      if (first === undefined) continue;
+      // A record takes its own turns, so that readers of one do not delay those of others.
+      const rows = await scanner.all(first, byIds('doc'), [listParam(ids)]);
       records.push(...(await new LargePage(rows).parse<T>()));
     }
     return records;

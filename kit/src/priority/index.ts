@@ -9,8 +9,16 @@ const IGNORED: ReadonlySet<string | undefined> = new Set(['ESRCH', 'EACCES', 'EP
  * there, all threads that the process has are lowered, and those that they start inherit it.
  */
 export function lowerProcessPriority(nice: number): void {
-  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
-  for (const thread of threads) lower(thread, nice);
+  for (const thread of process.platform === 'linux' ? threadIds() : [0]) lower(thread, nice);
+}
+
+/** Returns the ids of all threads of this process; of the calling one alone if there is no `/proc`. */
+function threadIds(): number[] {
+  try {
+    return readdirSync('/proc/self/task').map(Number);
+  } catch {
+    return [0];
+  }
 }
 
 /** Lowers the OS priority of this thread, as above. Only Linux can; elsewhere the thread keeps its priority. */
