@@ -11,10 +11,15 @@ export function sendStreams(): Middleware {
     const { body, res } = ctx;
     if (!(body instanceof Readable) || ctx.method === 'HEAD' || WITHOUT_BODY.has(ctx.status) || !ctx.writable) return;
     ctx.respond = false;
+    // What a request passes waits for the end of its answer, and `pipeline` does so several times: Node would warn of a leak.
+    res.setMaxListeners(MAX_LISTENERS);
     pipeline(body, res, (error) => {
       if (error) ctx.onerror(error);
     });
   };
 }
+
+/** More than there are: a sampled request whose answer is large has eleven. */
+const MAX_LISTENERS = 20;
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
